@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * File handles on the wire: at most 64 bytes (NFSv3), opaque, stable across
+ * restart and remount, and signed (SipHash-2-4, as Linux nfsd's sign_fh), so
+ * that one forged, altered or moved to another export answers STALE.
+ *
+ *   ver 1 | kind 1 | klen 1 | ktype 1 | root id 4 | fskey 8 | kernel handle klen | MAC 8
+ */
+#ifndef CORE_HANDLE_H
+#define CORE_HANDLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nfsd-io/core/root.h"
+
+#define HANDLE_MAX 64 /* NFS3_FHSIZE */
+#define HANDLE_KERNEL_MAX (HANDLE_MAX - 24)
+
+struct fh {
+	uint8_t len; /* bytes */
+	uint8_t data[HANDLE_MAX];
+};
+
+enum handle_kind { HANDLE_ROOT = 0, HANDLE_FILE = 1 };
+
+/* What a verified handle says. */
+struct handle_parts {
+	enum handle_kind kind;
+	uint32_t root_id;
+	uint8_t fskey[8];
+	int ktype;	 /* handle_type of name_to_handle_at */
+	unsigned klen;
+	uint8_t kdata[HANDLE_KERNEL_MAX];
+};
+
+struct handle_key;
+
+/* 16 secret bytes; NULL path = random, gone with the process.  A missing file is made (0600); -errno. */
+int handle_key_load(struct handle_key **out, const char *path);
+void handle_key_free(struct handle_key *k);
+
+/* Any thread.  -EOVERFLOW when the kernel handle is too long. */
+int handle_encode(const struct handle_key *k, const struct handle_parts *p, struct fh *out);
+/* -EBADMSG: not one of ours (NFS3ERR_BADHANDLE); -ESTALE: wrong MAC.  Constant-time compare. */
+int handle_decode(const struct handle_key *k, const uint8_t *data, unsigned len, struct handle_parts *out);
+
+/* The handle of the object open as `fd` (any kind of fd) under root `r`; root's own directory gives HANDLE_ROOT. */
+int handle_of(const struct handle_key *k, struct root *r, int fd, struct fh *out);
+/* As handle_of for a just resolved name, when path mode must learn (parent, name). */
+int handle_of_child(const struct handle_key *k, struct root *r, int dirfd, const char *name, int fd, struct fh *out);
+/*
+ * O_PATH descriptor of the object, or -ESTALE (gone, other root or file
+ * system).  Server's own identity; blocks.  `p` must belong to `r`.
+ */
+int handle_open(struct root *r, const struct handle_parts *p);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * READ, WRITE and COMMIT of an open file: read.c, write.c and commit.c carry
+ * out policy/dio plans.  They own short I/O, fallback, stability and errors;
+ * they decide nothing about buffered or direct.  Everything happens on the
+ * ring's thread; `done` is never called from inside the start function.
+ */
+#ifndef CORE_IO_H
+#define CORE_IO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "nfsd-io/core/file.h"
+#include "nfsd-io/core/pool.h"
+#include "nfsd-io/core/ring.h"
+#include "nfsd-io/core/verifier.h"
+#include "policy/dio.h"
+
+/* stable_how of RFC 1813 s.3.3.7, same numbers. */
+enum io_stable { IO_UNSTABLE = 0, IO_DATA_SYNC = 1, IO_FILE_SYNC = 2 };
+
+/* What each of the three has in common; the caller sets all of it and keeps the references. */
+struct io {
+	struct ring *ring;
+	struct file *file;
+	const struct cred *cred; /* data writes run as this identity; NULL = server */
+	struct verifier *verifier;
+	void (*done)(struct io *io);
+	/* results */
+	int res;		 /* bytes, or 0 for COMMIT; -errno */
+	bool have_st;		 /* st is the file after the operation */
+	struct stat st;
+	struct dio_plan plan;	 /* what was decided */
+	/* private */
+	struct op op;
+	unsigned seg;
+	uint32_t done_len;
+	bool fell_back;
+};
+
+struct read_io {
+	struct io io;
+	uint64_t offset; /* bytes; caller has answered offsets above 2^63-1 */
+	uint32_t count;	 /* bytes, <= what `buf` holds: read_space(count) */
+	struct buf *buf; /* borrowed by the caller */
+	/* results */
+	const uint8_t *data; /* io.res bytes of file data inside buf */
+	bool eof;	     /* offset + res >= size seen after the data */
+};
+
+struct write_io {
+	struct io io;
+	uint64_t offset;
+	uint32_t count;	     /* bytes of payload */
+	const uint8_t *data; /* payload: data mod 4096 should equal offset mod 4096 (in-phase receive) */
+	struct buf *buf;     /* that `data` lies in, for registered I/O; may be NULL */
+	enum io_stable stable;
+	/* results */
+	enum io_stable committed; /* >= stable */
+	uint64_t verf;		  /* sampled before the write; RFC order as knfsd */
+};
+
+struct commit_io {
+	struct io io;
+	uint64_t offset; /* 0,0 = all */
+	uint32_t count;
+	/* results */
+	uint64_t verf; /* valid when res == 0 */
+};
+
+/* Buffer bytes a READ of `count` may need, whatever its alignment (two blocks more). */
+size_t read_space(uint32_t count);
+
+void read_start(struct read_io *r);
+void write_start(struct write_io *w);
+void commit_start(struct commit_io *c);
+
+#endif

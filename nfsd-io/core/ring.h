@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A worker's event engine: io_uring, or epoll with a pool of preadv2/pwritev2
+ * threads where io_uring is refused.  ring.c alone includes liburing.h.
+ *
+ * A ring belongs to the thread that calls ring_run(); only ring_post() and
+ * ring_stop() may be called from others.  Every operation is a struct op
+ * embedded in its owner; its completion is op->done(op, res, more) on the
+ * ring's thread, never from inside the call that started it.
+ */
+#ifndef CORE_RING_H
+#define CORE_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+
+struct cred;
+struct ring;
+
+enum ring_engine { RING_AUTO, RING_IO_URING, RING_THREADS };
+
+enum op_kind {
+	OP_NONE, OP_READ, OP_WRITE, OP_FSYNC, OP_ACCEPT, OP_RECV, OP_SENDMSG,
+	OP_POLL, OP_TIMEOUT, OP_POSTED,
+};
+
+struct op {
+	/* Set by the owner before starting.  res: count or -errno as a CQE; more: further completions follow. */
+	void (*done)(struct op *op, int res, bool more);
+
+	/* The engine's from start to completion; owners only zero it at birth. */
+	struct op *next;
+	enum op_kind kind;
+	int fd;
+	int res;
+	unsigned flags;		/* RWF_*, MSG_*, poll mask, datasync */
+	int buf_index;		/* registered buffer, or -1 */
+	bool cancelled;
+	uint64_t offset;
+	struct iovec iov;
+	const struct msghdr *msg;
+	const struct cred *cred;
+	struct timespec ts;
+	void *engine;
+};
+
+struct ring_params {
+	enum ring_engine engine; /* AUTO: io_uring, else threads */
+	unsigned depth;		 /* SQ entries; 0 = 256 */
+	unsigned threads;	 /* threads engine: I/O threads; 0 = 8 */
+	unsigned buffers;	 /* registered-buffer slots to reserve; 0 = none */
+	const char *name;	 /* thread-name prefix, e.g. "nfsd-io/w0" */
+};
+
+/* 0 or -errno.  Create it on the thread that will run it (SINGLE_ISSUER). */
+int ring_new(struct ring **out, const struct ring_params *p);
+/* All operations must be over. */
+void ring_free(struct ring *r);
+
+/* "io_uring" or "threads"; and in one line why (flags in use, or what refused io_uring). */
+const char *ring_engine_name(const struct ring *r);
+const char *ring_engine_why(const struct ring *r);
+
+/*
+ * Start an operation.  Buffers, iovecs, msghdr and cred stay the caller's and
+ * valid until completion.  Never fails: an error arrives as a completion.
+ * A full submission queue is flushed, never overrun.
+ * cred: NULL = the server; else the I/O runs as that identity.
+ * buf_index: registered buffer that [buf, buf+len) lies in, or -1.
+ */
+void ring_read(struct ring *r, struct op *op, int fd, void *buf, uint32_t len, uint64_t offset,
+	       unsigned rwf, int buf_index, const struct cred *cred);
+void ring_write(struct ring *r, struct op *op, int fd, const void *buf, uint32_t len, uint64_t offset,
+		unsigned rwf, int buf_index, const struct cred *cred);
+void ring_fsync(struct ring *r, struct op *op, int fd, bool datasync);
+void ring_accept(struct ring *r, struct op *op, int fd);	/* one connection; res = new fd (CLOEXEC) */
+void ring_recv(struct ring *r, struct op *op, int fd, void *buf, size_t len, int flags);
+void ring_sendmsg(struct ring *r, struct op *op, int fd, const struct msghdr *msg, int flags);
+void ring_poll(struct ring *r, struct op *op, int fd, unsigned mask);
+void ring_timeout(struct ring *r, struct op *op, uint64_t ns);	/* res = -ETIME when it fires */
+
+/* A hint: the operation completes soon, with -ECANCELED or as if nothing was said. */
+void ring_cancel(struct ring *r, struct op *op);
+
+/* From any thread: have op->done(op, res, false) called on the ring's thread.  Wakes it. */
+void ring_post(struct ring *r, struct op *op, int res);
+
+/* Register memory as slot `index` (0..buffers-1); -errno means: use it unregistered. */
+int ring_buffer_register(struct ring *r, unsigned index, void *base, size_t len);
+
+/*
+ * Run until ring_stop(): submit, wait, deliver; after each batch of
+ * completions call turn(arg) (reap the dead, gather sends).  May be NULL.
+ */
+void ring_run(struct ring *r, void (*turn)(void *arg), void *arg);
+void ring_stop(struct ring *r); /* from any thread */
+
+/* Operations started and not over; for drain and tests. */
+unsigned ring_inflight(const struct ring *r);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One request, from the first byte of its record to the last of its reply:
+ *
+ *   FREE -> PARSE -> RUN <-> WAIT -> SEND -> FREE
+ *
+ * A procedure is a chain of small steps; req_run() is the only loop that
+ * drives them.  Knows no sockets, rings' insides or config syntax.  Belongs
+ * to its worker's thread, except that an offload job may fill it while WAIT.
+ */
+#ifndef PROTO_REQ_H
+#define PROTO_REQ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nfsd-io/core/file.h"
+#include "nfsd-io/core/io.h"
+#include "nfsd-io/core/offload.h"
+#include "nfsd-io/core/pool.h"
+#include "nfsd-io/core/ring.h"
+#include "nfsd-io/proto/drc.h"
+#include "nfsd-io/proto/export.h"
+#include "rpc/cursor.h"
+#include "rpc/dispatch.h"
+#include "rpc/msg.h"
+
+/* Bytes of a call kept inside the request (header and arguments, WRITE: without payload). */
+#define REQ_CALL_MAX 8192
+/* Bytes of a reply kept inside the request; more (READDIR) goes to req->big. */
+#define REQ_REPLY_MAX 1024
+
+enum req_state { REQ_FREE, REQ_PARSE, REQ_RUN, REQ_WAIT, REQ_SEND };
+enum req_step_result { STEP_MORE, STEP_WAIT, STEP_REPLY, STEP_DROP };
+
+struct req;
+typedef enum req_step_result req_step(struct req *r);
+
+/* A procedure's table entry (struct dispatch_program.procs). */
+struct req_proc {
+	const char *name;   /* "WRITE" */
+	req_step *step;	    /* first step */
+	bool idempotent;    /* false: goes through the duplicate-request cache */
+};
+
+/* Per worker, summed by readers. */
+#define REQ_PROCS_MAX 32
+struct req_stats {
+	_Atomic uint64_t calls[REQ_PROCS_MAX];	/* NFSv3 by procedure */
+	_Atomic uint64_t errors[REQ_PROCS_MAX]; /* status != OK */
+	_Atomic uint64_t mount_calls, rejected, garbage, bad_handles, stale_handles, jukebox;
+	_Atomic uint64_t payload_copied, payload_in_place; /* WRITE payload bytes */
+	_Atomic uint64_t bytes_in, bytes_out;
+} __attribute__((aligned(64)));
+
+/* What the protocol needs from the process; one for all workers unless noted. */
+struct proto_env {
+	struct fdcache *files;
+	struct offload *offload;
+	struct drc *drc;
+	struct verifier verifier;
+	struct handle_key *key;
+	uint32_t max_read, max_write; /* bytes */
+	bool manage_gids;
+	bool insecure_default;
+	const char *state_dir;	      /* may be NULL: exclusive-create verifiers go elsewhere */
+	struct mountlist *mounts;     /* MOUNT DUMP's list */
+	/* The current export table, counted for the caller. */
+	struct export_table *(*exports)(void *arg);
+	/* Supplementary groups of `uid` (manage-gids); blocking; 0 or -errno; *gids malloc'd. */
+	int (*groups)(void *arg, uid_t uid, gid_t gid, gid_t **gids, unsigned *n);
+	/* One log line, rate-limited by the server. */
+	void (*log)(void *arg, int priority, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+	void *arg;
+};
+
+/* What carries the request: a connection.  Called on the worker's thread. */
+struct req_owner {
+	/* The reply is ready (r->state == REQ_SEND), or there is none (r->drop). */
+	void (*reply)(struct req_owner *o, struct req *r);
+	struct peer peer;
+	uint64_t conn; /* number, unique for the process's life */
+	/* Cached match for the current table generation. */
+	uint64_t generation;
+};
+
+struct req {
+	struct req *next;	/* on exactly one list: free, queue of the connection, send queue */
+	enum req_state state;
+	unsigned inflight;	/* operations or jobs outstanding; 0 in FREE */
+	req_step *step;		/* what runs next */
+	bool drop;		/* no reply is to be sent */
+
+	const struct proto_env *env;
+	struct ring *ring;
+	struct pool *pool;
+	struct req_stats *stats;
+	struct req_owner *owner;
+
+	/* The call, filled by the connection. */
+	uint8_t call[REQ_CALL_MAX];
+	uint32_t call_len;	/* bytes in call[] */
+	uint32_t record_len;	/* bytes of the whole record, payload included */
+	struct buf *payload;	/* WRITE: where the opaque data was received, or NULL */
+	const uint8_t *payload_data;
+	uint32_t payload_len;	/* bytes of opaque data received, without pad */
+	struct cursor args;
+	struct msg_call hdr;
+	const struct req_proc *proc;
+	uint64_t start_ns;
+
+	/* Who and where. */
+	struct export_table *table; /* counted */
+	struct export *export;	    /* in table */
+	const struct export_opts *opts;
+	struct cred *cred;	    /* counted; after squash */
+	struct fh fh;
+	struct handle_parts parts;
+	struct file *file;	    /* counted */
+
+	/* The reply: header and results in reply (or big), then data, then zero pad to 4. */
+	struct cursor reply;
+	uint8_t reply_buf[REQ_REPLY_MAX];
+	uint8_t *big;		    /* malloc'd reply buffer when reply_buf is too small */
+	struct buf *data_buf;	    /* borrowed; returned by req_retire() */
+	const uint8_t *data;	    /* opaque bytes after the reply header, not copied */
+	uint32_t data_len;
+	struct drc_entry *drc_entry;
+
+	struct offload_job job;
+	struct pool_waiter waiter;
+	union {
+		struct read_io read;
+		struct write_io write;
+		struct commit_io commit;
+	} io;
+	union {
+		uint64_t words[96];
+		void *ptr;
+	} proc_data;		    /* a procedure's own, zeroed at PARSE; static_assert that it fits */
+};
+
+/* Asserts that the edge is one of the five above. */
+void req_set_state(struct req *r, enum req_state s);
+
+/* FREE -> PARSE: clears what the last life left. */
+void req_begin(struct req *r, const struct proto_env *env, struct ring *ring, struct pool *pool,
+	       struct req_stats *stats, struct req_owner *owner);
+
+/* The whole record is in: PARSE -> RUN; decodes the header, rejects or dispatches, runs. */
+void req_dispatch(struct req *r);
+/* The only loop that drives steps. */
+void req_run(struct req *r);
+/* Leave WAIT: `step` runs next. */
+void req_resume(struct req *r, req_step *step);
+
+/* For a step: run `fn` on an offload thread, then continue with `step`.  Returns STEP_WAIT. */
+enum req_step_result req_offload(struct req *r, void (*fn)(struct req *), req_step *step);
+
+/* The reply was sent, or never will be: returns every buffer, file and reference; -> FREE.  Asserts inflight == 0. */
+void req_retire(struct req *r);
+
+/* Start the reply header (success) anew; room for `room` bytes of results (0: REQ_REPLY_MAX). */
+bool req_reply_begin(struct req *r, size_t room);
+/* Bytes of the reply record: header, results, data and pad. */
+uint32_t req_reply_len(const struct req *r);
+
+/*
+ * In-phase receive: does the call in buf[0..len) (a prefix) carry a WRITE
+ * payload, and where?  Told by the connection after each body chunk.
+ */
+enum req_peek { REQ_PEEK_MORE, REQ_PEEK_PLAIN, REQ_PEEK_PAYLOAD };
+struct req_payload {
+	size_t at;	 /* call bytes before the payload, its length word included */
+	uint32_t len;	 /* bytes of opaque data */
+	uint64_t offset; /* file offset it goes to: base + offset mod 4096 is where it is received */
+};
+enum req_peek req_peek_payload(const uint8_t *buf, size_t len, struct req_payload *out);
+
+/* Every program served; ends the layer: server only lists it for rpcbind. */
+extern const struct dispatch_program req_programs[];
+extern const size_t req_nprograms;
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The daemon: start, run, reload, drain.  Ties config, exports, workers,
+ * ports and the control socket together; only main exits.
+ */
+#ifndef SERVER_SERVER_H
+#define SERVER_SERVER_H
+
+#include "nfsd-io/core/pool.h"
+#include "nfsd-io/proto/req.h"
+#include "nfsd-io/server/conf.h"
+#include "nfsd-io/server/exports.h"
+
+struct server;
+
+struct server_options {
+	const char *conf_file;	/* NULL = default */
+	char **overrides; unsigned noverrides; /* -o */
+	const char *run;	/* --run CMD: serve just for one command; its status is ours */
+	char **export_args; unsigned nexport_args;
+};
+
+/* Exit code of ecosystem: 0, 1, 5 (kernel lacks something required), 6 (configuration). */
+int server_run(const struct server_options *o);
+
+/* For the control socket: any thread. */
+struct export_table *server_exports(struct server *s); /* counted */
+const struct conf *server_conf(struct server *s);
+/* 0, or -1 with the errors: re-read everything, swap or keep. */
+int server_reload(struct server *s, struct conf_errors *e);
+void server_stop(struct server *s);
+
+struct worker_info {
+	unsigned number; int cpu, node;
+	unsigned connections; uint64_t accepted;
+	char engine[16], engine_why[128];
+	unsigned inflight, buffers_in_use;
+};
+unsigned server_workers(struct server *s);
+void server_worker_info(struct server *s, unsigned n, struct worker_info *out);
+void server_req_stats(struct server *s, struct req_stats *sum);
+const struct proto_env *server_env(struct server *s);
+/* Listening addresses as text ("127.0.0.1:20490"); malloc'd array. */
+unsigned server_listeners(struct server *s, char ***out);
+uint64_t server_start_time(struct server *s); /* seconds since the epoch */
+
+#endif
