@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Temporary file systems for tests.  Sourced.  fs_mount TYPE [SIZE] sets FS_DIR to a fresh mount under TAP_TMP;
+# everything is unmounted by fs_cleanup, which the harness runs at exit.
+FS_DIRS=()
+
+fs_have() { # TYPE: can this kernel mount it and is its mkfs here?
+	case $1 in
+	tmpfs|dir) return 0;;
+	*) command -v "mkfs.$1" >/dev/null && { grep -qw "$1" /proc/filesystems || modprobe -q "$1"; };;
+	esac
+}
+
+fs_mkfs() { # TYPE IMAGE
+	case $1 in
+	ext4) mkfs.ext4 -q -F -E lazy_itable_init=1,lazy_journal_init=1 "$2";;
+	xfs) mkfs.xfs -q -f "$2";;
+	btrfs) mkfs.btrfs -q -f "$2";;
+	esac
+}
+
+fs_mount() { # TYPE [SIZE] [MOUNT OPTIONS]
+	local type=$1 size=${2:-1G} opts=${3:-}
+	fs_have "$type" || return 77
+	FS_DIR=$(mktemp -d "$TAP_TMP/$type.XXXXXX") || return 1
+	chmod 755 "$FS_DIR"
+	case $type in
+	dir) return 0;;
+	tmpfs) mount -t tmpfs -o "size=$size${opts:+,$opts}" none "$FS_DIR" || return 1;;
+	*)
+		truncate -s "$size" "$FS_DIR.img" && fs_mkfs "$type" "$FS_DIR.img" >/dev/null || return 1
+		mount -t "$type" -o "loop${opts:+,$opts}" "$FS_DIR.img" "$FS_DIR" || return 1;;
+	esac
+	FS_DIRS+=("$FS_DIR")
+	chmod 755 "$FS_DIR"
+}
+
+fs_umount() { # DIR
+	umount "$1" 2>/dev/null || wait_for 10 umount "$1" || umount -l "$1"
+	rm -f "$1.img"
+}
+
+fs_cleanup() {
+	local d
+	for d in "${FS_DIRS[@]}"; do
+		mountpoint -q "$d" && fs_umount "$d"
+	done
+	FS_DIRS=()
+}
