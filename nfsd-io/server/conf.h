@@ -27,7 +27,16 @@ struct conf_export {
 	const char *file; unsigned line;
 };
 
+/* Where a value was set; file NULL: nowhere, it is the default. */
+struct conf_where {
+	const char *file; /* interned; "-o" for the command line */
+	unsigned line;
+};
+
+#define CONF_KEYS_MAX 48
+
 struct conf {
+	struct conf_where where[CONF_KEYS_MAX]; /* by key, in conf_table.h's order */
 	/* [nfsd] */
 	char **hosts; unsigned nhosts; /* none = all addresses */
 	uint16_t port;		  /* 2049; embedded default 20490 */
@@ -60,11 +69,30 @@ struct conf {
 	/* command line */
 	char **export_args; unsigned nexport_args; /* --export DIR[:CLIENT(OPTS)] */
 	bool embedded;		  /* no files at all: the embedded default */
+	char *embedded_dir;	  /* embedded and no --export: the temporary directory served */
 };
 
-/* Defaults, then `file` (NULL: the installed path if it exists), conf.d, then "-o section.key=value" words. */
-int conf_load(struct conf *c, const char *file, char **overrides, unsigned noverrides, struct conf_errors *e);
+/* What the command line says.  All strings stay the caller's. */
+struct conf_options {
+	const char *file; /* -f; NULL: the installed path if it exists */
+	char **overrides; unsigned noverrides;	   /* -o section.key=value */
+	char **export_args; unsigned nexport_args; /* --export DIR[:CLIENT(OPTS)] */
+};
+
+/*
+ * Defaults, then the file, conf.d/*.conf beside it, then the -o words.  With
+ * --export and no -f, or when no configuration is installed at all, no file is
+ * read: the embedded default (loopback, port 20490, no rpcbind, own state
+ * directory).  0, or -1 with errors in e; c may be freed either way.
+ * socket, key_file and state_dir are never NULL after success; exports_file
+ * and exports_dir are NULL when no exports(5) files are to be read.
+ */
+int conf_load(struct conf *c, const struct conf_options *o, struct conf_errors *e);
 void conf_free(struct conf *c);
+/* A copy of `s` that lives as long as the process (file names in tables).  Any thread. */
+const char *conf_intern(const char *s);
+/* One warning in e for each key that differs and that only a restart can change. */
+void conf_note_restart(const struct conf *old, const struct conf *new, struct conf_errors *e);
 void conf_error(struct conf_errors *e, bool warning, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void conf_errors_free(struct conf_errors *e);
 /* The I/O settings of an export path: [io] overlaid by [export "path"]. */
