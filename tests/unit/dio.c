@@ -109,7 +109,7 @@ static const char *bad_write(const struct dio_facts *f, const struct dio_plan *p
 	CHECK(p->why != DIO_ALIGNED || (p->nsegs == 1 && p->seg[0].kind == DIO_DIRECT));
 	CHECK(p->why != DIO_SPLIT || p->nsegs > 1);
 	CHECK(p->why == DIO_SPLIT || p->nsegs == 1);
-	CHECK(p->why != DIO_TOO_SMALL || f->len < f->offset_align || f->len < f->mem_align);
+	CHECK(p->why != DIO_TOO_SMALL || len_of(f) < f->offset_align || len_of(f) < f->mem_align);
 	CHECK(p->why != DIO_NO_MIDDLE || f->min_middle ||
 	      (f->offset + len_of(f)) / cut <= (f->offset + cut - 1) / cut);
 	for (unsigned i = 0; i < p->nsegs && p->nsegs > 1; i++) {
