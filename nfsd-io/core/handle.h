@@ -55,4 +55,12 @@ int handle_of_child(const struct handle_key *k, struct root *r, int dirfd, const
  */
 int handle_open(struct root *r, const struct handle_parts *p);
 
+/*
+ * What the caller just did to a name, so that path mode (pathmap.h) finds the
+ * object where it is now; no-ops otherwise.  Call after the rename or removal
+ * succeeded.  Directories by any kind of descriptor.
+ */
+void handle_note_rename(struct root *r, int olddir, const char *oldname, int newdir, const char *newname);
+void handle_note_remove(struct root *r, int dirfd, const char *name);
+
 #endif
