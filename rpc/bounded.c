@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "rpc/bounded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The length word and as many bytes, malloc'd with a NUL behind; NULL when the stream does not hold them. */
+static char *decode(XDR *x, u_int *len, u_int max)
+{
+	char *p;
+
+	/* x_handy: in a memory stream the bytes left */
+	if (!xdr_u_int(x, len) || *len > max || *len > x->x_handy)
+		return NULL;
+	p = malloc(*len + 1);
+	if (!p)
+		return NULL;
+	if (!xdr_opaque(x, p, *len)) {
+		free(p);
+		return NULL;
+	}
+	p[*len] = '\0';
+	return p;
+}
+
+bool_t bounded_string(XDR *x, char **s, u_int max)
+{
+	u_int len;
+	char *p;
+
+	if (x->x_op != XDR_DECODE)
+		return xdr_string(x, s, max);
+	p = decode(x, &len, max);
+	if (p && memchr(p, '\0', len)) {
+		free(p);
+		return FALSE;
+	}
+	*s = p;
+	return p != NULL;
+}
+
+bool_t bounded_bytes(XDR *x, char **val, u_int *len, u_int max)
+{
+	if (x->x_op != XDR_DECODE)
+		return xdr_bytes(x, val, len, max);
+	*val = decode(x, len, max);
+	if (!*val) {
+		*len = 0;
+		return FALSE;
+	}
+	if (*len == 0) {
+		free(*val);
+		*val = NULL;
+	}
+	return TRUE;
+}

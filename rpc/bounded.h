@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * XDR primitives for the codecs made from our .x files, in place of
+ * libtirpc's xdr_string() and xdr_bytes(): these look at what the buffer still
+ * holds before they allocate, and refuse a NUL inside a string, which C could
+ * only see cut short.  For memory streams (xdrmem) and targets set to zero only.
+ */
+#ifndef RPC_BOUNDED_H
+#define RPC_BOUNDED_H
+
+#include <rpc/types.h>
+#include <rpc/xdr.h>
+
+/* string<max>; decoding: *s is malloc'd and NUL-terminated, freed by XDR_FREE. */
+bool_t bounded_string(XDR *x, char **s, u_int max);
+/* opaque<max>; decoding: *val is malloc'd (NULL when *len == 0), freed by XDR_FREE. */
+bool_t bounded_bytes(XDR *x, char **val, u_int *len, u_int max);
+
+#endif
