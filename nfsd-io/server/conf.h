@@ -13,8 +13,10 @@
 #include "nfsd-io/core/ring.h"
 #include "nfsd-io/core/root.h"
 
-struct conf_errors { /* grows; text lines */
+/* What was found wrong, in the order found; "file:line: ..." each.  Starts as zeros. */
+struct conf_errors {
 	char **line;
+	bool *warning; /* for each line */
 	unsigned n;
 	unsigned nwarnings; /* among them */
 };
@@ -94,7 +96,8 @@ const char *conf_intern(const char *s);
 /* One warning in e for each key that differs and that only a restart can change. */
 void conf_note_restart(const struct conf *old, const struct conf *new, struct conf_errors *e);
 void conf_error(struct conf_errors *e, bool warning, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-void conf_errors_free(struct conf_errors *e);
+void conf_errors_free(struct conf_errors *e); /* and zeros again */
+static inline unsigned conf_nerrors(const struct conf_errors *e) { return e->n - e->nwarnings; }
 /* The I/O settings of an export path: [io] overlaid by [export "path"]. */
 struct root_io conf_io_for(const struct conf *c, const char *path);
 
