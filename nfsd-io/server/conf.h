@@ -82,7 +82,7 @@ struct conf_options {
 };
 
 /*
- * Defaults, then the file, conf.d/*.conf beside it, then the -o words.  With
+ * Defaults, then the file, the .conf files of conf.d beside it, then the -o words.  With
  * --export and no -f, or when no configuration is installed at all, no file is
  * read: the embedded default (loopback, port 20490, no rpcbind, own state
  * directory).  0, or -1 with errors in e; c may be freed either way.
