@@ -109,15 +109,17 @@ static struct conf_export *export_section(struct conf *c, const struct conf_item
 	return x;
 }
 
-static void unknown_section(const struct load *l, const struct conf_item *i)
+/* Said once, where the section begins; its keys say nothing more. */
+static void check_section(const struct load *l, const struct conf_item *i)
 {
 	const char *like = conf_table_like_section(i->section);
 
+	if (conf_table_has_section(i->section) || conf_table_knfsd(i->section, "", ""))
+		return;
 	if (like)
-		conf_error(l->e, false, "%s:%u: [%s]: unknown section (did you mean [%s]?)", i->file, i->line,
-			   i->section, like);
+		conf_error(l->e, false, "%s: [%s]: unknown section (did you mean [%s]?)", i->at, i->section, like);
 	else
-		conf_error(l->e, false, "%s:%u: [%s]: unknown section", i->file, i->line, i->section);
+		conf_error(l->e, false, "%s: [%s]: unknown section", i->at, i->section);
 }
 
 static void unknown_key(const struct load *l, const struct conf_item *i, const char *section)
@@ -125,13 +127,11 @@ static void unknown_key(const struct load *l, const struct conf_item *i, const c
 	const char *like = conf_table_like_key(section, i->name), *other = conf_table_elsewhere(i->name);
 
 	if (other && strcasecmp(other, section))
-		conf_error(l->e, false, "%s:%u: [%s] %s: unknown key (it belongs to [%s])", i->file, i->line,
-			   i->section, i->name, other);
+		conf_error(l->e, false, "%s: [%s] %s: unknown key (it belongs to [%s])", i->at, i->section, i->name, other);
 	else if (like)
-		conf_error(l->e, false, "%s:%u: [%s] %s: unknown key (did you mean %s?)", i->file, i->line,
-			   i->section, i->name, like);
+		conf_error(l->e, false, "%s: [%s] %s: unknown key (did you mean %s?)", i->at, i->section, i->name, like);
 	else
-		conf_error(l->e, false, "%s:%u: [%s] %s: unknown key", i->file, i->line, i->section, i->name);
+		conf_error(l->e, false, "%s: [%s] %s: unknown key", i->at, i->section, i->name);
 }
 
 static int set_key(const struct load *l, const struct conf_key *k, void *field, const struct conf_item *i)
@@ -140,25 +140,29 @@ static int set_key(const struct load *l, const struct conf_key *k, void *field, 
 	int err = conf_value_set(k, field, i->value, why, sizeof(why));
 
 	if (err)
-		conf_error(l->e, false, "%s:%u: [%s] %s: %s", i->file, i->line, i->section, i->name, why);
+		conf_error(l->e, false, "%s: [%s] %s: %s", i->at, i->section, i->name, why);
 	return err;
 }
 
 /* [export "PATH"]: the keys of [io] that can differ by export. */
 static void take_export(const struct load *l, const struct conf_item *i)
 {
-	const struct conf_key *k = conf_table_find("io", i->name);
+	const struct conf_key *k = i->name ? conf_table_find("io", i->name) : NULL;
 	struct conf_export *x;
 	char *field;
 
+	if (!i->name && *i->arg == '/') {
+		export_section(l->c, i);
+		return;
+	}
 	if (*i->arg != '/') {
-		conf_error(l->e, false, "%s:%u: [%s \"%s\"]: a path that begins with / must stand here", i->file,
-			   i->line, i->section, i->arg);
+		if (i->name)
+			return;
+		conf_error(l->e, false, "%s: [%s \"%s\"]: a path that begins with / must stand here", i->at, i->section, i->arg);
 		return;
 	}
 	if (k && !k->set_offset) {
-		conf_error(l->e, false, "%s:%u: [%s \"%s\"] %s: holds for the whole server: put it in [io]", i->file,
-			   i->line, i->section, i->arg, i->name);
+		conf_error(l->e, false, "%s: [%s \"%s\"] %s: holds for the whole server: put it in [io]", i->at, i->section, i->arg, i->name);
 		return;
 	}
 	if (!k) {
@@ -176,16 +180,19 @@ static void take_export(const struct load *l, const struct conf_item *i)
 static void take_item(void *user, const struct conf_item *i)
 {
 	const struct load *l = user;
-	const struct conf_key *k = conf_table_find(i->section, i->name);
+	const struct conf_key *k = i->name ? conf_table_find(i->section, i->name) : NULL;
 	const char *word;
 
 	if (!strcasecmp(i->section, "export")) {
 		take_export(l, i);
 		return;
 	}
+	if (!i->name) {
+		check_section(l, i);
+		return;
+	}
 	if (*i->arg) {
-		conf_error(l->e, false, "%s:%u: [%s \"%s\"]: only [export \"PATH\"] takes an argument", i->file, i->line,
-			   i->section, i->arg);
+		conf_error(l->e, false, "%s: [%s \"%s\"]: only [export \"PATH\"] takes an argument", i->at, i->section, i->arg);
 		return;
 	}
 	if (k) {
@@ -195,18 +202,16 @@ static void take_item(void *user, const struct conf_item *i)
 	}
 	word = conf_table_knfsd(i->section, i->name, i->value);
 	if (word && *word)
-		conf_error(l->e, true, "%s:%u: [%s] %s: no effect: %s", i->file, i->line, i->section, i->name, word);
+		conf_error(l->e, true, "%s: [%s] %s: no effect: %s", i->at, i->section, i->name, word);
 	else if (!word && conf_table_has_section(i->section))
 		unknown_key(l, i, i->section);
-	else if (!word)
-		unknown_section(l, i);
 }
 
 /* "-o section.key=value" or "-o 'export "/path".key=value'". */
 static void take_override(struct load *l, const char *word)
 {
 	const char *eq = strchr(word, '='), *dot = NULL, *quote = strchr(word, '"'), *endq = NULL;
-	struct conf_item i = { .arg = "", .file = "-o", .value = eq ? eq + 1 : NULL };
+	struct conf_item i = { .arg = "", .file = "-o", .at = "-o" };
 	char *section, *arg = NULL, *name = NULL;
 
 	if (quote && (endq = strchr(quote + 1, '"')))
@@ -223,10 +228,11 @@ static void take_override(struct load *l, const char *word)
 		arg = strndup(quote + 1, (size_t)(endq - quote) - 1);
 	if (section && name && (!endq || arg)) {
 		i.section = section;
-		i.name = name;
-		i.value = eq + 1;
 		if (arg)
 			i.arg = arg;
+		take_item(l, &i);
+		i.name = name;
+		i.value = eq + 1;
 		take_item(l, &i);
 	}
 	free(section);
@@ -246,7 +252,7 @@ static void set_defaults(struct conf *c)
 static void preset(struct load *l, const char *section, const char *name, const char *value)
 {
 	const struct conf_key *k = conf_table_find(section, name);
-	struct conf_item i = { section, "", name, value, "embedded default", 0 };
+	struct conf_item i = { section, "", name, value, "embedded default", 0, "embedded default" };
 
 	set_key(l, k, (char *)l->c + k->offset, &i);
 	l->c->where[k - conf_table] = (struct conf_where){ "embedded default", 0 };

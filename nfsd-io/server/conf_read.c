@@ -75,6 +75,18 @@ static void strip_comment(char *s)
 	}
 }
 
+static void hand_over(struct source *s, const char *name, const char *value)
+{
+	struct conf_item i = { s->section, s->arg, name, value, s->file, s->line, NULL };
+	char *at;
+
+	if (asprintf(&at, "%s:%u", s->file, s->line) < 0)
+		return;
+	i.at = at;
+	s->fn(s->user, &i);
+	free(at);
+}
+
 /* "[name]" or "[name "arg"]": what follows the bracket may only be a comment. */
 static void begin_section(struct source *s, const char *line)
 {
@@ -102,6 +114,8 @@ static void begin_section(struct source *s, const char *line)
 	s->arg = strdup(unquote(trim(arg)));
 	free(inside);
 	s->skip = !s->section || !s->arg;
+	if (!s->skip)
+		hand_over(s, NULL, NULL);
 }
 
 /* The next line of the text in *line (malloc'd), or NULL at the end. */
@@ -199,15 +213,12 @@ static int take_value(void *user, const char *section, const char *name, const c
 	}
 	if (!copy)
 		return 0;
-	if (!strcasecmp(name, "include")) {
+	if (!strcasecmp(name, "include"))
 		include(s, v);
-	} else if (!s->section) {
+	else if (!s->section)
 		complain(s, "not in any [section]: ", name);
-	} else if (!s->skip) {
-		struct conf_item i = { s->section, s->arg, name, v, s->file, s->line };
-
-		s->fn(s->user, &i);
-	}
+	else if (!s->skip)
+		hand_over(s, name, v);
 	free(copy);
 	return 1;
 }
