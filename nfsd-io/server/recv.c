@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "nfsd-io/server/conn.h"
+
+#define PAGE 4096u /* what a payload's phase is measured in, whatever the machine's page */
+
+static struct conn *conn_of_op(struct op *op)
+{
+	return (struct conn *)((char *)op - offsetof(struct conn, recv.op));
+}
+
+static void received(struct op *op, int res, bool more)
+{
+	struct conn *c = conn_of_op(op);
+
+	(void)more;
+	c->recv.busy = false;
+	c->recv.have_res = true;
+	c->recv.res = res;
+	worker_mark(c);
+}
+
+static void set_buffer(struct conn *c, struct buf *b)
+{
+	struct recv *r = &c->recv;
+	struct req *q = &r->req->req;
+
+	q->payload = b;
+	q->payload_data = b->base + r->payload.offset % PAGE;
+	q->payload_len = 0;
+	r->phase = RECV_PAYLOAD;
+}
+
+static void buffer_ready(struct pool_waiter *w, struct buf *b)
+{
+	struct conn *c = (struct conn *)((char *)w - offsetof(struct conn, recv.waiter));
+
+	set_buffer(c, b);
+	c->recv.since_ns += worker_clock_ns() - c->recv.wait_ns;
+	worker_mark(c);
+}
+
+void recv_init(struct conn *c)
+{
+	struct recv *r = &c->recv;
+
+	r->op.done = received;
+	r->waiter.ready = buffer_ready;
+	r->ask = RECV_CHUNK;
+	record_init(&r->record, c->w->p.env->max_write + RECV_SLACK);
+}
+
+/* A record's first body byte: it needs a request, and the budget for one. */
+static bool begin(struct conn *c)
+{
+	struct worker *w = c->w;
+	struct recv *r = &c->recv;
+
+	if (!budget_may_read(&c->budget)) {
+		worker_block(c);
+		return false;
+	}
+	r->req = worker_req_get(w);
+	if (!r->req) {
+		conn_abort(c);
+		return false;
+	}
+	req_begin(&r->req->req, w->p.env, w->ring, w->pool, &w->stats, &c->owner);
+	r->phase = RECV_CALL;
+	r->since_ns = w->now_ns;
+	return true;
+}
+
+/* The whole payload needs one buffer, its start in phase with the file. */
+static bool borrow(struct conn *c)
+{
+	struct recv *r = &c->recv;
+	size_t size = r->payload.len + r->payload.offset % PAGE;
+	struct buf *b;
+
+	if (r->waiter.queued)
+		return false;
+	b = pool_borrow_or_wait(c->w->pool, size, &r->waiter);
+	if (b) {
+		set_buffer(c, b);
+		return true;
+	}
+	r->wait_ns = c->w->now_ns;
+	worker_watch(c->w);
+	return false;
+}
+
+/* The call up to its payload is in: where to with what follows? */
+static void found_payload(struct conn *c)
+{
+	struct recv *r = &c->recv;
+
+	if (r->payload.len > c->w->p.env->max_write) {
+		r->phase = RECV_SKIP;
+	} else if (!r->payload.len) {
+		r->phase = RECV_REST;
+	} else {
+		r->phase = RECV_BUFFER;
+		conn_charge(c, r->req, r->payload.len);
+	}
+}
+
+/* Body bytes into req->call, no further than the payload's start.  Returns bytes used. */
+static size_t take_call(struct conn *c)
+{
+	struct recv *r = &c->recv;
+	struct req *q = &r->req->req;
+	size_t old = q->call_len, n = REQ_CALL_MAX - old;
+
+	if (n > r->body_len)
+		n = r->body_len;
+	memcpy(q->call + old, r->body, n);
+	q->call_len += (uint32_t)n;
+	if (r->phase == RECV_CALL) {
+		switch (req_peek_payload(q->call, q->call_len, &r->payload)) {
+		case REQ_PEEK_MORE:
+			break;
+		case REQ_PEEK_PLAIN:
+			r->phase = RECV_PLAIN;
+			break;
+		case REQ_PEEK_PAYLOAD:
+			assert(r->payload.at > old && r->payload.at <= q->call_len);
+			n = r->payload.at - old;
+			q->call_len = (uint32_t)r->payload.at;
+			found_payload(c);
+			return n;
+		}
+	}
+	if (n < r->body_len)
+		r->phase = RECV_SKIP;
+	return n;
+}
+
+/* Payload bytes that came along with the header.  Returns bytes used. */
+static size_t take_payload(struct conn *c)
+{
+	struct recv *r = &c->recv;
+	struct req *q = &r->req->req;
+	size_t n = r->payload.len - q->payload_len;
+
+	if (n > r->body_len)
+		n = r->body_len;
+	memcpy((uint8_t *)q->payload_data + q->payload_len, r->body, n);
+	q->payload_len += (uint32_t)n;
+	atomic_fetch_add_explicit(&c->w->stats.payload_copied, n, memory_order_relaxed);
+	if (q->payload_len == r->payload.len)
+		r->phase = RECV_REST;
+	return n;
+}
+
+/* Some body bytes to where they belong; false when the connection has to wait. */
+static bool take_body(struct conn *c)
+{
+	struct recv *r = &c->recv;
+	size_t n = r->body_len;
+
+	if (!r->req && !begin(c))
+		return false;
+	switch (r->phase) {
+	case RECV_CALL:
+	case RECV_PLAIN:
+		n = take_call(c);
+		break;
+	case RECV_BUFFER:
+		return borrow(c);
+	case RECV_PAYLOAD:
+		n = take_payload(c);
+		break;
+	case RECV_REST:
+	case RECV_SKIP:
+		break;
+	}
+	r->req->req.record_len += (uint32_t)n;
+	r->body += n;
+	r->body_len -= n;
+	return true;
+}
+
+/*
+ * A call longer than any we serve: cut down to its header, so that its
+ * arguments do not decode and it is answered GARBAGE_ARGS.
+ */
+static void behead(struct req *q)
+{
+	struct msg_call call;
+	size_t args;
+
+	if (msg_peek(q->call, q->call_len, &call, &args) == MSG_CALL_OK && args < q->call_len)
+		q->call_len = (uint32_t)args;
+}
+
+static void finish_record(struct conn *c)
+{
+	struct recv *r = &c->recv;
+	struct worker_req *q = r->req;
+
+	if (!q) /* a record without a byte */
+		return;
+	r->req = NULL;
+	r->ask = q->req.payload_len > RECV_CHUNK ? RECV_CHUNK_STREAM : RECV_CHUNK;
+	if (r->phase == RECV_SKIP)
+		behead(&q->req);
+	r->phase = RECV_CALL;
+	r->since_ns = 0;
+	conn_dispatch(c, q);
+}
+
+static void bad_record(struct conn *c)
+{
+	const struct proto_env *env = c->w->p.env;
+
+	atomic_fetch_add_explicit(&c->w->cuts.bad_record, 1, memory_order_relaxed);
+	env->log(env->arg, LOG_NOTICE, "%s: record too long or in too many empty fragments: connection closed",
+		 c->owner.peer.text);
+	conn_abort(c);
+}
+
+/* Take the input apart until it is used up or the connection has to wait. */
+static void parse(struct conn *c)
+{
+	struct recv *r = &c->recv;
+	enum record_event event;
+	size_t used;
+
+	while (c->state == CONN_OPEN) {
+		if (r->req && r->phase == RECV_BUFFER && !borrow(c))
+			return;
+		if (r->body_len) {
+			if (!take_body(c))
+				return;
+			continue;
+		}
+		/* Asked even without input: the record's end is an event of its own. */
+		event = record_next(&r->record, r->in + r->in_off, r->in_len - r->in_off, &used, &r->body,
+				    &r->body_len);
+		r->in_off += used;
+		if (event == RECORD_END)
+			finish_record(c);
+		else if (event == RECORD_BAD)
+			bad_record(c);
+		else if (event == RECORD_MORE)
+			return;
+	}
+}
+
+static void took_direct(struct conn *c)
+{
+	struct recv *r = &c->recv;
+	struct req *q = &r->req->req;
+	uint32_t n = (uint32_t)r->res;
+
+	q->payload_len += n;
+	q->record_len += n;
+	atomic_fetch_add_explicit(&c->w->stats.payload_in_place, n, memory_order_relaxed);
+	if (q->payload_len == r->payload.len)
+		r->phase = RECV_REST;
+	record_advance(&r->record, n);
+	if (record_ended(&r->record))
+		finish_record(c);
+}
+
+static void take_result(struct conn *c)
+{
+	struct recv *r = &c->recv;
+
+	r->have_res = false;
+	if (c->state != CONN_OPEN || r->res == -EINTR || r->res == -EAGAIN)
+		return;
+	if (r->res < 0) {
+		conn_abort(c);
+	} else if (!r->res) {
+		conn_close(c);
+	} else {
+		atomic_fetch_add_explicit(&c->w->stats.bytes_in, (uint64_t)r->res, memory_order_relaxed);
+		if (r->direct) {
+			took_direct(c);
+		} else {
+			r->in_off = 0;
+			r->in_len = (size_t)r->res;
+		}
+	}
+}
+
+bool recv_partial(const struct conn *c)
+{
+	const struct recv *r = &c->recv;
+
+	return r->req || r->record.nmark || r->record.in_fragment || r->record.nfrags;
+}
+
+/* Ask for what comes next: payload in place, a mark alone, or a chunk of headers. */
+static void start(struct conn *c)
+{
+	struct recv *r = &c->recv;
+	void *to = r->in;
+	size_t len = r->ask;
+
+	r->direct = false;
+	if (r->req && r->phase == RECV_PAYLOAD) {
+		struct req *q = &r->req->req;
+		uint32_t left = r->payload.len - q->payload_len, run = record_direct(&r->record);
+
+		len = sizeof(r->record.mark) - r->record.nmark;
+		if (run) {
+			r->direct = true;
+			to = (uint8_t *)q->payload_data + q->payload_len;
+			len = left < run ? left : run;
+		}
+	}
+	if (recv_partial(c)) {
+		if (!r->req && !r->since_ns)
+			r->since_ns = c->w->now_ns;
+		worker_watch(c->w);
+	} else {
+		r->since_ns = 0;
+	}
+	r->busy = true;
+	ring_recv(c->w->ring, &r->op, c->fd, to, len, 0);
+}
+
+void recv_turn(struct conn *c)
+{
+	struct recv *r = &c->recv;
+
+	if (r->busy)
+		return;
+	if (r->have_res)
+		take_result(c);
+	parse(c);
+	if (c->state == CONN_OPEN && !r->body_len && r->in_off == r->in_len &&
+	    !(r->req && r->phase == RECV_BUFFER))
+		start(c);
+}
+
+void recv_stop(struct conn *c)
+{
+	struct recv *r = &c->recv;
+
+	if (r->waiter.queued)
+		pool_unwait(c->w->pool, &r->waiter);
+	if (r->busy || !r->req) /* the kernel may still write to the buffer */
+		return;
+	conn_retire(c, &r->req->req);
+	r->req = NULL;
+}
+
+bool recv_idle(const struct conn *c)
+{
+	return !c->recv.busy && !c->recv.req;
+}

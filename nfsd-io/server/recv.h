@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The receiving half of a connection: takes the stream apart into calls.  The
+ * payload of a WRITE goes straight into a pool buffer at base + (file offset
+ * mod 4096); everything else is small and copied into the request.
+ *
+ * At most one receive is outstanding.  While a connection may not have
+ * another request, or waits for a buffer, it is not read from: TCP's window
+ * does the rest.
+ */
+#ifndef SERVER_RECV_H
+#define SERVER_RECV_H
+
+#include "nfsd-io/core/pool.h"
+#include "nfsd-io/core/ring.h"
+#include "nfsd-io/proto/req.h"
+#include "rpc/record.h"
+
+struct conn;
+struct worker_req;
+
+#define RECV_CHUNK 8192	     /* bytes read at a time for headers and small calls */
+#define RECV_CHUNK_STREAM 512 /* ... after a large payload: the next header, little of its payload */
+#define RECV_SLACK 65536     /* bytes a record may be longer than max-write */
+
+enum recv_phase {
+	RECV_CALL,    /* into req->call, looking for a payload */
+	RECV_PLAIN,   /* into req->call; there is no payload */
+	RECV_BUFFER,  /* the payload comes next and needs a buffer */
+	RECV_PAYLOAD, /* into the buffer */
+	RECV_REST,    /* pad, and whatever else the record holds */
+	RECV_SKIP,    /* too long for what it is: dropped, then rejected */
+};
+
+struct recv {
+	struct op op;
+	bool busy;	/* op is outstanding */
+	bool direct;	/* ... into the payload buffer */
+	bool have_res;
+	int res;
+	enum recv_phase phase;
+	struct record record;
+	struct worker_req *req;	     /* being filled, in PARSE */
+	struct req_payload payload;  /* from RECV_BUFFER on */
+	struct pool_waiter waiter;
+	uint64_t since_ns;	     /* the record's first byte; moved on by time spent waiting for a buffer */
+	uint64_t wait_ns;	     /* when that waiting began */
+	size_t ask;		     /* bytes of the next header read */
+	const uint8_t *body;	     /* body bytes in `in` not used yet */
+	size_t body_len;
+	size_t in_off, in_len;
+	uint8_t in[RECV_CHUNK];
+};
+
+void recv_init(struct conn *c);
+/* Use what arrived and receive more if the connection may. */
+void recv_turn(struct conn *c);
+/* The connection closes: leave the buffer queue, drop the half-read record.  Repeat until recv_idle(). */
+void recv_stop(struct conn *c);
+bool recv_idle(const struct conn *c);
+/* A record was begun and its next bytes are due from the peer. */
+bool recv_partial(const struct conn *c);
+
+#endif
