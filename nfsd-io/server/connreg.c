@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>

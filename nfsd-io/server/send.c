@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
