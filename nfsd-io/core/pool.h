@@ -32,7 +32,7 @@ struct pool_waiter {
 };
 
 struct pool_params {
-	struct ring *ring;   /* may be NULL: nothing is registered */
+	struct ring *ring;   /* has nlarge + nsmall `buffers`; NULL: nothing is registered */
 	size_t large;	     /* bytes of a large buffer (max I/O + 2 pages); 0 = 1 MiB + 64 KiB */
 	unsigned nlarge;     /* how many; 0 = 24 */
 	size_t small;	     /* bytes of a small one; 0 = 72 KiB */
@@ -45,7 +45,10 @@ void pool_free(struct pool *p); /* all buffers must be back */
 
 /* A buffer of at least `size` bytes, or NULL: none free (or `size` above the large size). */
 struct buf *pool_borrow(struct pool *p, size_t size);
-/* As borrow, else queue: w->ready() is called once, from a later buf_return(), FIFO per class. */
+/*
+ * As borrow, else queue: w->ready() is called once, from a later buf_return(),
+ * FIFO per class.  `size` must not pass pool_max().
+ */
 struct buf *pool_borrow_or_wait(struct pool *p, size_t size, struct pool_waiter *w);
 void pool_unwait(struct pool *p, struct pool_waiter *w); /* leave the queue; fine if not queued */
 void buf_return(struct buf *b); /* NULL is fine */

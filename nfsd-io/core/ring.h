@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A worker's event engine: io_uring, or epoll with a pool of preadv2/pwritev2
- * threads where io_uring is refused.  ring.c alone includes liburing.h.
+ * threads where io_uring is refused.  ring_uring.c alone includes liburing.h.
  *
  * A ring belongs to the thread that calls ring_run(); only ring_post() and
  * ring_stop() may be called from others.  Every operation is a struct op
@@ -69,6 +69,9 @@ const char *ring_engine_why(const struct ring *r);
  * Start an operation.  Buffers, iovecs, msghdr and cred stay the caller's and
  * valid until completion.  Never fails: an error arrives as a completion.
  * A full submission queue is flushed, never overrun.
+ * The descriptor stays open until completion (shut down or cancel first).
+ * Short counts are normal; EINTR, and EAGAIN of a file that may block, are
+ * dealt with here.  A listening socket shared by threads must be O_NONBLOCK.
  * cred: NULL = the server; else the I/O runs as that identity.
  * buf_index: registered buffer that [buf, buf+len) lies in, or -1.
  */

@@ -1,0 +1,661 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One suite, run over both engines: loop index 0 is io_uring, 1 the threads engine. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include "nfsd-io/core/cred.h"
+#include "nfsd-io/core/ring.h"
+#include "tests/lib/unit.h"
+
+static const enum ring_engine engines[] = { RING_IO_URING, RING_THREADS };
+
+struct wait {
+	struct op op;
+	struct ring *ring;
+	int res, calls;
+	int *left; /* stop the ring when it reaches 0 */
+};
+
+static struct ring *ring;
+
+static void on_done(struct op *op, int res, bool more)
+{
+	struct wait *w = (struct wait *)op;
+
+	ck_assert(!more);
+	w->res = res;
+	w->calls++;
+	if (w->left && --*w->left == 0)
+		ring_stop(w->ring);
+}
+
+static struct wait *waiting(struct wait *w, int *left)
+{
+	*w = (struct wait){ .op.done = on_done, .ring = ring, .left = left };
+	return w;
+}
+
+static struct ring *make(enum ring_engine e, unsigned depth, unsigned buffers)
+{
+	struct ring_params p = { .engine = e, .depth = depth, .buffers = buffers, .name = "test/r0" };
+	struct ring *r;
+	int ret = ring_new(&r, &p);
+
+	ck_assert_msg(ret == 0, "ring_new: %s", strerror(-ret));
+	return r;
+}
+
+static void setup(int i)
+{
+	ring = make(engines[i], 0, 0);
+}
+
+static int temp_file(void)
+{
+	int fd = open(getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", O_TMPFILE | O_RDWR, 0600);
+
+	ck_assert_int_ge(fd, 0);
+	return fd;
+}
+
+/* Run one started operation to its end. */
+static int finish(struct wait *w)
+{
+	int left = 1;
+
+	w->left = &left;
+	ring_run(ring, NULL, NULL);
+	ck_assert_int_eq(w->calls, 1);
+	return w->res;
+}
+
+START_TEST(names_its_engine)
+{
+	setup(_i);
+	ck_assert_str_eq(ring_engine_name(ring), _i ? "threads" : "io_uring");
+	ck_assert_uint_gt(strlen(ring_engine_why(ring)), 0);
+	ring_free(ring);
+}
+END_TEST
+
+START_TEST(writes_syncs_and_reads_back)
+{
+	char in[5000], out[5000];
+	struct wait w;
+	int fd = temp_file();
+
+	setup(_i);
+	memset(out, 'x', sizeof(out));
+	ring_write(ring, &waiting(&w, NULL)->op, fd, out, sizeof(out), 3, 0, -1, NULL);
+	ck_assert_int_eq(w.calls, 0);
+	ck_assert_uint_eq(ring_inflight(ring), 1);
+	ck_assert_int_eq(finish(&w), sizeof(out));
+	ring_fsync(ring, &waiting(&w, NULL)->op, fd, true);
+	ck_assert_int_eq(finish(&w), 0);
+	ring_fsync(ring, &waiting(&w, NULL)->op, fd, false);
+	ck_assert_int_eq(finish(&w), 0);
+	ring_read(ring, &waiting(&w, NULL)->op, fd, in, sizeof(in), 3, 0, -1, NULL);
+	ck_assert_int_eq(finish(&w), sizeof(in));
+	ck_assert_mem_eq(in, out, sizeof(in));
+	ring_read(ring, &waiting(&w, NULL)->op, fd, in, sizeof(in), 5000, 0, -1, NULL);
+	ck_assert_int_eq(finish(&w), 3);
+	ck_assert_uint_eq(ring_inflight(ring), 0);
+	close(fd);
+	ring_free(ring);
+}
+END_TEST
+
+START_TEST(errors_arrive_as_completions)
+{
+	struct wait w;
+	char c;
+
+	setup(_i);
+	ring_read(ring, &waiting(&w, NULL)->op, -1, &c, 1, 0, 0, -1, NULL);
+	ck_assert_int_eq(finish(&w), -EBADF);
+	ring_recv(ring, &waiting(&w, NULL)->op, -1, &c, 1, 0);
+	ck_assert_int_eq(finish(&w), -EBADF);
+	ring_poll(ring, &waiting(&w, NULL)->op, 987654, POLLIN);
+	ck_assert_int_eq(finish(&w), -EBADF);
+	ring_fsync(ring, &waiting(&w, NULL)->op, -1, false);
+	ck_assert_int_eq(finish(&w), -EBADF);
+	ring_free(ring);
+}
+END_TEST
+
+/* tmpfs takes no NOWAIT, and our descriptors are O_NONBLOCK: that must not surface as EAGAIN. */
+START_TEST(nonblocking_descriptor_of_a_file_never_yields_eagain)
+{
+	int fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_NONBLOCK, 0600);
+	char buf[70000] = "y";
+	struct wait w;
+
+	if (fd < 0)
+		fd = temp_file();
+	setup(_i);
+	ring_write(ring, &waiting(&w, NULL)->op, fd, buf, sizeof(buf), 0, 0, -1, NULL);
+	ck_assert_int_eq(finish(&w), sizeof(buf));
+	ring_read(ring, &waiting(&w, NULL)->op, fd, buf, sizeof(buf), 0, 0, -1, NULL);
+	ck_assert_int_eq(finish(&w), sizeof(buf));
+	close(fd);
+	ring_free(ring);
+}
+END_TEST
+
+START_TEST(more_operations_than_the_queue_holds_all_complete)
+{
+	enum { N = 3000 };
+	static struct wait w[N];
+	static char data[N];
+	int fd = temp_file(), left = N;
+
+	ring = make(engines[_i], 8, 0);
+	for (int i = 0; i < N; i++) {
+		data[i] = (char)(i * 7);
+		ring_write(ring, &waiting(&w[i], &left)->op, fd, &data[i], 1, (uint64_t)i, 0, -1, NULL);
+	}
+	ring_run(ring, NULL, NULL);
+	for (int i = 0; i < N; i++) {
+		char c;
+
+		ck_assert_int_eq(w[i].calls, 1);
+		ck_assert_int_eq(w[i].res, 1);
+		ck_assert_int_eq(pread(fd, &c, 1, i), 1);
+		ck_assert_int_eq(c, data[i]);
+	}
+	close(fd);
+	ring_free(ring);
+}
+END_TEST
+
+/* Completions that pile up while nothing is reaped: 4x the SQ is the CQ's size. */
+START_TEST(completion_queue_overflow_loses_nothing)
+{
+	enum { N = 500 };
+	static struct wait w[N];
+	int left = N;
+
+	ring = make(engines[_i], 4, 0);
+	for (int i = 0; i < N; i++)
+		ring_timeout(ring, &waiting(&w[i], &left)->op, 1000000);
+	usleep(5000);
+	ring_run(ring, NULL, NULL);
+	for (int i = 0; i < N; i++)
+		ck_assert_int_eq(w[i].res, -ETIME);
+	ring_free(ring);
+}
+END_TEST
+
+static void sockets(int sv[2], bool nonblock)
+{
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | (nonblock ? SOCK_NONBLOCK : 0), 0, sv), 0);
+}
+
+START_TEST(recv_waits_for_data_and_reports_eof)
+{
+	for (int nonblock = 0; nonblock < 2; nonblock++) {
+		struct wait r, s;
+		char buf[8];
+		int sv[2], left = 2;
+		struct iovec iov = { "hello", 5 };
+		struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+		sockets(sv, nonblock);
+		setup(_i);
+		ring_recv(ring, &waiting(&r, &left)->op, sv[0], buf, sizeof(buf), 0);
+		ring_sendmsg(ring, &waiting(&s, &left)->op, sv[1], &msg, MSG_NOSIGNAL);
+		ring_run(ring, NULL, NULL);
+		ck_assert_int_eq(s.res, 5);
+		ck_assert_int_eq(r.res, 5);
+		ck_assert_mem_eq(buf, "hello", 5);
+		ring_recv(ring, &waiting(&r, NULL)->op, sv[0], buf, sizeof(buf), 0);
+		close(sv[1]);
+		ck_assert_int_eq(finish(&r), 0);
+		close(sv[0]);
+		ring_free(ring);
+	}
+}
+END_TEST
+
+START_TEST(send_waits_for_room_and_receiving_at_once_works)
+{
+	static char big[4 << 20], in[65536];
+	struct iovec iov = { big, sizeof(big) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct wait r, s;
+	int sv[2], left;
+	size_t sent = 0, got = 0;
+
+	sockets(sv, true);
+	setup(_i);
+	for (size_t i = 0; i < sizeof(big); i++)
+		big[i] = (char)(i * 31 >> 3);
+	/* Both directions of one descriptor busy: a recv that never ends beside the sends. */
+	struct wait idle;
+	ring_recv(ring, &waiting(&idle, NULL)->op, sv[1], in, 1, 0);
+	while (got < sizeof(big)) {
+		left = 1;
+		if (sent < sizeof(big)) {
+			iov = (struct iovec){ big + sent, sizeof(big) - sent };
+			left++;
+			ring_sendmsg(ring, &waiting(&s, &left)->op, sv[1], &msg, MSG_NOSIGNAL);
+		}
+		ring_recv(ring, &waiting(&r, &left)->op, sv[0], in, sizeof(in), 0);
+		s.res = 0;
+		ring_run(ring, NULL, NULL);
+		ck_assert_int_gt(r.res, 0);
+		ck_assert_int_ge(s.res, 0);
+		ck_assert_mem_eq(in, big + got, (size_t)r.res);
+		got += (size_t)r.res;
+		sent += (size_t)s.res;
+	}
+	ck_assert_int_eq(idle.calls, 0);
+	ring_cancel(ring, &idle.op);
+	ck_assert_int_eq(finish(&idle), -ECANCELED);
+	close(sv[0]);
+	close(sv[1]);
+	ring_free(ring);
+}
+END_TEST
+
+START_TEST(accepts_one_connection_at_a_time)
+{
+	for (int nonblock = 0; nonblock < 2; nonblock++) {
+		struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+		socklen_t len = sizeof(a);
+		int l = socket(AF_INET, SOCK_STREAM | (nonblock ? SOCK_NONBLOCK : 0), 0);
+		struct wait w;
+
+		ck_assert_int_eq(bind(l, (struct sockaddr *)&a, sizeof(a)), 0);
+		ck_assert_int_eq(listen(l, 8), 0);
+		ck_assert_int_eq(getsockname(l, (struct sockaddr *)&a, &len), 0);
+		setup(_i);
+		for (int i = 0; i < 3; i++) {
+			int c = socket(AF_INET, SOCK_STREAM, 0);
+
+			ring_accept(ring, &waiting(&w, NULL)->op, l);
+			ck_assert_int_eq(connect(c, (struct sockaddr *)&a, sizeof(a)), 0);
+			ck_assert_int_ge(finish(&w), 0);
+			ck_assert_int_eq(fcntl(w.res, F_GETFD), FD_CLOEXEC);
+			close(w.res);
+			close(c);
+		}
+		close(l);
+		ring_free(ring);
+	}
+}
+END_TEST
+
+START_TEST(poll_reports_what_is_ready)
+{
+	int p[2], fd = temp_file();
+	struct wait w;
+
+	ck_assert_int_eq(pipe(p), 0);
+	setup(_i);
+	ring_poll(ring, &waiting(&w, NULL)->op, p[0], POLLIN);
+	ck_assert_int_eq(write(p[1], "x", 1), 1);
+	ck_assert_int_eq(finish(&w), POLLIN);
+	ring_poll(ring, &waiting(&w, NULL)->op, fd, POLLIN);
+	ck_assert_int_eq(finish(&w), POLLIN);
+	close(p[0]);
+	close(p[1]);
+	close(fd);
+	ring_free(ring);
+}
+END_TEST
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int order[16], norder;
+
+static void on_order(struct op *op, int res, bool more)
+{
+	struct wait *w = (struct wait *)op;
+
+	(void)more;
+	w->res = res;
+	order[norder++] = w->calls;
+	if (--*w->left == 0)
+		ring_stop(w->ring);
+}
+
+START_TEST(timeouts_fire_in_order_and_not_early)
+{
+	static const unsigned ms[] = { 30, 10, 50, 20, 40, 60, 5 };
+	static const int expect[] = { 6, 1, 3, 0, 4, 2, 5 };
+	struct wait w[7];
+	uint64_t t0 = now_ns();
+	int left = 7;
+
+	setup(_i);
+	norder = 0;
+	for (int i = 0; i < 7; i++) {
+		waiting(&w[i], &left)->op.done = on_order;
+		w[i].calls = i;
+		ring_timeout(ring, &w[i].op, ms[i] * 1000000ull);
+	}
+	ring_run(ring, NULL, NULL);
+	ck_assert_uint_ge(now_ns() - t0, 60000000);
+	for (int i = 0; i < 7; i++) {
+		ck_assert_int_eq(order[i], expect[i]);
+		ck_assert_int_eq(w[i].res, -ETIME);
+	}
+	ring_free(ring);
+}
+END_TEST
+
+START_TEST(cancel_ends_a_waiting_operation_once)
+{
+	struct wait r, t, p;
+	int sv[2], left = 3;
+	char c;
+
+	sockets(sv, false);
+	setup(_i);
+	ring_recv(ring, &waiting(&r, &left)->op, sv[0], &c, 1, 0);
+	ring_timeout(ring, &waiting(&t, &left)->op, 3600ull * 1000000000);
+	ring_poll(ring, &waiting(&p, &left)->op, sv[1], POLLIN);
+	ring_cancel(ring, &t.op);
+	ring_cancel(ring, &r.op);
+	ring_cancel(ring, &r.op);
+	ring_cancel(ring, &p.op);
+	ck_assert_int_eq(r.calls + t.calls + p.calls, 0);
+	ring_run(ring, NULL, NULL);
+	ck_assert_int_eq(r.res, -ECANCELED);
+	ck_assert_int_eq(t.res, -ECANCELED);
+	ck_assert_int_eq(p.res, -ECANCELED);
+	ck_assert_int_eq(r.calls + t.calls + p.calls, 3);
+	/* After the end it means nothing. */
+	ring_cancel(ring, &r.op);
+	ck_assert_uint_eq(ring_inflight(ring), 0);
+	close(sv[0]);
+	close(sv[1]);
+	ring_free(ring);
+}
+END_TEST
+
+START_TEST(timers_removed_in_any_order_leave_the_others)
+{
+	enum { N = 200 };
+	static struct wait w[N];
+	int left = N;
+
+	setup(_i);
+	for (int i = 0; i < N; i++)
+		ring_timeout(ring, &waiting(&w[i], &left)->op, (uint64_t)(1 + i * 37 % 50) * 1000000);
+	for (int i = 0; i < N; i += 3)
+		ring_cancel(ring, &w[i * 7 % N].op);
+	ring_run(ring, NULL, NULL);
+	for (int i = 0; i < N; i++)
+		ck_assert_msg(w[i].res == -ETIME || (w[i].op.cancelled && w[i].res == -ECANCELED),
+			      "%d: %d", i, w[i].res);
+	ring_free(ring);
+}
+END_TEST
+
+enum { POSTERS = 4, POSTS = 5000 };
+static struct wait posts[POSTERS][POSTS];
+
+static void *poster(void *arg)
+{
+	struct wait *w = arg;
+
+	for (int i = 0; i < POSTS; i++)
+		ring_post(ring, &w[i].op, i);
+	return NULL;
+}
+
+START_TEST(posts_of_many_threads_all_arrive)
+{
+	pthread_t tid[POSTERS];
+	int left = POSTERS * POSTS;
+
+	setup(_i);
+	for (int t = 0; t < POSTERS; t++)
+		for (int i = 0; i < POSTS; i++)
+			waiting(&posts[t][i], &left);
+	for (int t = 0; t < POSTERS; t++)
+		pthread_create(&tid[t], NULL, poster, posts[t]);
+	ring_run(ring, NULL, NULL);
+	for (int t = 0; t < POSTERS; t++) {
+		pthread_join(tid[t], NULL);
+		for (int i = 0; i < POSTS; i++) {
+			ck_assert_int_eq(posts[t][i].calls, 1);
+			ck_assert_int_eq(posts[t][i].res, i);
+		}
+	}
+	ring_free(ring);
+}
+END_TEST
+
+static void on_post_order(struct op *op, int res, bool more)
+{
+	(void)op;
+	(void)more;
+	ck_assert_int_eq(res, norder);
+	if (++norder == 100)
+		ring_stop(ring);
+}
+
+START_TEST(posts_of_one_thread_keep_their_order)
+{
+	struct wait w[100];
+
+	setup(_i);
+	norder = 0;
+	for (int i = 0; i < 100; i++) {
+		waiting(&w[i], NULL)->op.done = on_post_order;
+		ring_post(ring, &w[i].op, i);
+	}
+	ring_run(ring, NULL, NULL);
+	ck_assert_int_eq(norder, 100);
+	ring_free(ring);
+}
+END_TEST
+
+static void *idler(void *arg)
+{
+	long *switches = arg;
+	struct rusage a, b;
+
+	setup((int)*switches);
+	ring_post(ring, &waiting(&posts[0][0], NULL)->op, 0);
+	getrusage(RUSAGE_THREAD, &a);
+	ring_run(ring, NULL, NULL);
+	getrusage(RUSAGE_THREAD, &b);
+	*switches = b.ru_nvcsw - a.ru_nvcsw;
+	ring_free(ring);
+	return NULL;
+}
+
+START_TEST(an_idle_ring_does_not_wake_up)
+{
+	long n = _i;
+	pthread_t tid;
+
+	ring = NULL;
+	posts[0][0].calls = 0;
+	pthread_create(&tid, NULL, idler, &n);
+	while (!__atomic_load_n(&posts[0][0].calls, __ATOMIC_SEQ_CST))
+		usleep(1000);
+	usleep(300000);
+	ring_stop(ring);
+	pthread_join(tid, NULL);
+	ck_assert_int_le(n, 6);
+}
+END_TEST
+
+static int turns;
+
+static void on_turn(void *arg)
+{
+	ck_assert_ptr_eq(arg, &turns);
+	turns++;
+}
+
+START_TEST(turn_follows_each_batch)
+{
+	struct wait w;
+	int left = 1;
+
+	setup(_i);
+	turns = 0;
+	ring_timeout(ring, &waiting(&w, &left)->op, 1000);
+	ring_run(ring, on_turn, &turns);
+	ck_assert_int_eq(turns, 1);
+	ring_free(ring);
+}
+END_TEST
+
+START_TEST(write_as_another_clears_setuid_and_obeys_modes)
+{
+	char dir[] = "/tmp/ring-cred-XXXXXX", path[64];
+	const gid_t groups[] = { 4321 };
+	struct cred *c = cred_new(1234, 1234, groups, 1);
+	struct stat st;
+	struct wait w;
+	int fd;
+
+	if (!cred_switchable())
+		return;
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/f", dir);
+	fd = open(path, O_CREAT | O_RDWR, 0600);
+	ck_assert_int_eq(fchown(fd, 1234, 1234), 0);
+	setup(_i);
+	for (int as_server = 1; as_server >= 0; as_server--) {
+		ck_assert_int_eq(fchmod(fd, 06755), 0);
+		ring_write(ring, &waiting(&w, NULL)->op, fd, "abc", 3, 0, 0, -1, as_server ? NULL : c);
+		ck_assert_int_eq(finish(&w), 3);
+		ck_assert_int_eq(fstat(fd, &st), 0);
+		ck_assert_uint_eq(st.st_mode & 07777, as_server ? 06755 : 0755);
+	}
+	/* The ring's own thread is the server again. */
+	ck_assert_int_eq(unlink(path), 0);
+	rmdir(dir);
+	close(fd);
+	ring_free(ring);
+	cred_put(c);
+}
+END_TEST
+
+START_TEST(more_identities_than_the_cache_holds)
+{
+	enum { N = 300 };
+	static struct wait w[N];
+	struct cred *c[N];
+	int fd = temp_file(), left = N;
+
+	setup(_i);
+	for (int i = 0; i < N; i++) {
+		c[i] = cred_new((uid_t)(2000 + i), 2000, NULL, 0);
+		ring_write(ring, &waiting(&w[i], &left)->op, fd, "z", 1, (uint64_t)i, 0, -1, c[i]);
+	}
+	ring_run(ring, NULL, NULL);
+	for (int i = 0; i < N; i++) {
+		ck_assert_int_eq(w[i].res, 1);
+		cred_put(c[i]);
+	}
+	close(fd);
+	ring_free(ring);
+}
+END_TEST
+
+START_TEST(registered_buffers_carry_data)
+{
+	static char mem[2][8192] __attribute__((aligned(4096)));
+	int fd = temp_file(), index = -1;
+	struct wait w;
+
+	ring = make(engines[_i], 0, 2);
+	if (ring_buffer_register(ring, 1, mem[1], sizeof(mem[1])) == 0)
+		index = 1;
+	else
+		ck_assert_int_eq(_i, 1);
+	ck_assert_int_lt(ring_buffer_register(ring, 2, mem[0], sizeof(mem[0])), 0);
+	memset(mem[1], 'r', sizeof(mem[1]));
+	ring_write(ring, &waiting(&w, NULL)->op, fd, mem[1] + 100, 5000, 7, 0, index, NULL);
+	ck_assert_int_eq(finish(&w), 5000);
+	memset(mem[1], 0, sizeof(mem[1]));
+	ring_read(ring, &waiting(&w, NULL)->op, fd, mem[1], 6000, 7, 0, index, NULL);
+	ck_assert_int_eq(finish(&w), 5000);
+	ck_assert_int_eq(mem[1][0], 'r');
+	ck_assert_int_eq(mem[1][4999], 'r');
+	ck_assert_int_eq(mem[1][5000], 0);
+	close(fd);
+	ring_free(ring);
+}
+END_TEST
+
+START_TEST(auto_says_why_it_fell_back)
+{
+	struct rlimit none = { 0, 0 }, old;
+	struct ring_params p = { .engine = RING_AUTO };
+	struct ring *r;
+
+	ck_assert_int_eq(ring_new(&r, &p), 0);
+	ck_assert_ptr_nonnull(strstr(ring_engine_why(r), "entries"));
+	ring_free(r);
+	/* No descriptor left: both engines fail, with the number and not a crash. */
+	getrlimit(RLIMIT_NOFILE, &old);
+	none.rlim_max = old.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &none);
+	ck_assert_int_eq(ring_new(&r, &p), -EMFILE);
+	setrlimit(RLIMIT_NOFILE, &old);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("ring");
+	TCase *t = tcase_create("both engines");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, names_its_engine, 0, 2);
+	tcase_add_loop_test(t, writes_syncs_and_reads_back, 0, 2);
+	tcase_add_loop_test(t, errors_arrive_as_completions, 0, 2);
+	tcase_add_loop_test(t, nonblocking_descriptor_of_a_file_never_yields_eagain, 0, 2);
+	tcase_add_loop_test(t, more_operations_than_the_queue_holds_all_complete, 0, 2);
+	tcase_add_loop_test(t, completion_queue_overflow_loses_nothing, 0, 2);
+	tcase_add_loop_test(t, recv_waits_for_data_and_reports_eof, 0, 2);
+	tcase_add_loop_test(t, send_waits_for_room_and_receiving_at_once_works, 0, 2);
+	tcase_add_loop_test(t, accepts_one_connection_at_a_time, 0, 2);
+	tcase_add_loop_test(t, poll_reports_what_is_ready, 0, 2);
+	tcase_add_loop_test(t, timeouts_fire_in_order_and_not_early, 0, 2);
+	tcase_add_loop_test(t, cancel_ends_a_waiting_operation_once, 0, 2);
+	tcase_add_loop_test(t, timers_removed_in_any_order_leave_the_others, 0, 2);
+	tcase_add_loop_test(t, posts_of_many_threads_all_arrive, 0, 2);
+	tcase_add_loop_test(t, posts_of_one_thread_keep_their_order, 0, 2);
+	tcase_add_loop_test(t, an_idle_ring_does_not_wake_up, 0, 2);
+	tcase_add_loop_test(t, turn_follows_each_batch, 0, 2);
+	tcase_add_loop_test(t, write_as_another_clears_setuid_and_obeys_modes, 0, 2);
+	tcase_add_loop_test(t, more_identities_than_the_cache_holds, 0, 2);
+	tcase_add_loop_test(t, registered_buffers_carry_data, 0, 2);
+	suite_add_tcase(s, t);
+	t = tcase_create("choice");
+	tcase_add_test(t, auto_says_why_it_fell_back);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	return unit_run(suite());
+}
