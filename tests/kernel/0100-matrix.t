@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A Linux kernel client on every pair of io-modes over ext4 and xfs: one daemon, 18 exports, one boot.
+# KERNEL_FS and KERNEL_MODES narrow it down: KERNEL_FS=xfs KERNEL_MODES=direct tests/kernel/0100-matrix.t
+. "${srcdir:-.}/tests/lib/daemon.sh"
+. "$srcdir/tests/kernel/uml.sh"
+uml_need
+STAMPS=$(realpath "$BUILDDIR/tests/kernel/stamps")
+MODES=${KERNEL_MODES:-buffered dontcache direct}
+uml_up
+
+for fs in ${KERNEL_FS:-ext4 xfs}; do
+	fs_mount "$fs" 2G || { tap_skip "$fs" "cannot be mounted here"; continue; }
+	for r in $MODES; do
+		for w in $MODES; do
+			d=$FS_DIR/$r-$w
+			mkdir "$d"
+			daemon_export "$d"
+			daemon_conf <<-END
+				[export "$d"]
+				read-mode = $r
+				write-mode = $w
+			END
+			echo "$fs read=$r write=$w $d" >>"$TAP_TMP/list"
+		done
+	done
+	big=$FS_DIR/many
+done
+[ -s "$TAP_TMP/list" ] || skip_all "no file system to export"
+sed -E 's/^(.*) (\/[^ ]*)$/\1\t\2/' "$TAP_TMP/list" >"$UML_WORK/exports"
+mkdir "$big"
+(cd "$big" && seq -f f%g 100000 | xargs touch)
+daemon_export "$big"
+echo "$big 100000" >"$UML_WORK/big-directory"
+
+ok_here "daemon starts with an export for each pair of modes" daemon_start || { tap_done; exit; }
+ok_here "the guest boots and runs its script to the end" \
+	uml_run "${KERNEL_TIMEOUT:-900}" "$(realpath "$srcdir/tests/kernel/guest-matrix")" \
+	"$DAEMON_PORT" "$DAEMON_PORT" "$STAMPS"
+tap_adopt guest cat "$UML_WORK/tap"
+ok_here "daemon drains and exits 0" daemon_stop
+tap_done
