@@ -50,7 +50,7 @@ static unsigned connections = 1, depth = 16;
 static uint64_t size = 1 << 20, total = 1 << 30, first, records, issued, seed;
 static bool reading, verify, fresh;
 static stable_how how = UNSTABLE;
-static const char *name = "nfsload";
+static const char *file_name = "nfsload";
 static struct v3c_fh file;
 static uint64_t done_bytes, errors;
 static uint64_t *order;
@@ -231,8 +231,8 @@ static int prepare(const char *host, int port, const char *path)
 		}
 	}
 	if (fresh)
-		v3c_remove(c, &c->root, name);
-	if (v3c_lookup(c, &c->root, name) && (reading || v3c_create(c, &c->root, name, GUARDED, &mode, NULL)))
+		v3c_remove(c, &c->root, file_name);
+	if (v3c_lookup(c, &c->root, file_name) && (reading || v3c_create(c, &c->root, file_name, GUARDED, &mode, NULL)))
 		return -1;
 	file = c->r.fh;
 	return 0;
@@ -268,7 +268,7 @@ int main(int argc, char **argv)
 		case 'R': seed = strtoull(optarg, NULL, 0); break;
 		case 'y': how = FILE_SYNC; break;
 		case 'v': verify = true; break;
-		case 'f': name = optarg; break;
+		case 'f': file_name = optarg; break;
 		case 'n': fresh = true; break;
 		case 'p': pid = optarg; break;
 		default: fputs(usage, stderr); return 2;
