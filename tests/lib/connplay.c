@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "tests/lib/connplay.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "rpc/msg.h"
+
+struct seen seen[CONNPLAY_CALLS];
+unsigned nseen, nretired;
+bool hold;		/* requests do not reply by themselves */
+struct req *held[CONNPLAY_CALLS]; /* ... and wait here */
+unsigned nheld;
+uint32_t reply_data;	/* bytes of opaque data in each reply */
+uint8_t data[70000];
+
+struct worker w;
+struct conn *conn;
+static int peer_fd;
+struct op *recv_op, *send_op;
+static uint8_t *recv_to;
+static size_t recv_len;
+static const struct msghdr *send_msg;
+unsigned nsends, buffers_free, logged;
+struct pool_waiter *waiting;
+uint8_t out[1 << 20];
+size_t nout;
+
+/* --- the worker, ring and pool ------------------------------------------------- */
+
+void worker_mark(struct conn *c) { c->dirty = true; }
+void worker_block(struct conn *c) { c->blocked = true; }
+void worker_link(struct worker *wk, struct conn *c) { wk->conns = c; }
+void worker_unlink(struct worker *wk, struct conn *c) { (void)c; wk->conns = NULL; }
+void worker_watch(struct worker *wk) { wk->ticking = true; }
+uint64_t worker_clock_ns(void) { return w.now_ns; }
+struct worker_req *worker_req_get(struct worker *wk) { (void)wk; return calloc(1, sizeof(struct worker_req)); }
+void worker_req_put(struct worker *wk, struct worker_req *r) { (void)wk; free(r); }
+
+void ring_recv(struct ring *r, struct op *op, int fd, void *buf, size_t len, int flags)
+{
+	(void)r; (void)fd; (void)flags;
+	ck_assert_ptr_null(recv_op);
+	ck_assert_uint_gt(len, 0);
+	recv_op = op;
+	recv_to = buf;
+	recv_len = len;
+}
+
+void ring_sendmsg(struct ring *r, struct op *op, int fd, const struct msghdr *msg, int flags)
+{
+	(void)r; (void)fd;
+	ck_assert_ptr_null(send_op);
+	ck_assert_int_eq(flags, MSG_NOSIGNAL);
+	send_op = op;
+	send_msg = msg;
+	nsends++;
+}
+
+struct buf *pool_borrow_or_wait(struct pool *p, size_t size, struct pool_waiter *wt)
+{
+	struct buf *b;
+
+	(void)p;
+	if (!buffers_free) {
+		wt->size = size;
+		wt->queued = true;
+		waiting = wt;
+		return NULL;
+	}
+	buffers_free--;
+	b = calloc(1, sizeof(*b));
+	b->size = (size + 4095) & ~4095ul;
+	b->base = aligned_alloc(4096, b->size);
+	return b;
+}
+
+void pool_unwait(struct pool *p, struct pool_waiter *wt)
+{
+	(void)p;
+	wt->queued = false;
+	waiting = NULL;
+}
+
+void buf_return(struct buf *b)
+{
+	if (!b)
+		return;
+	buffers_free++;
+	free(b->base);
+	free(b);
+}
+
+/* --- the protocol -------------------------------------------------------------- */
+
+void req_set_state(struct req *r, enum req_state s) { r->state = s; }
+
+void req_begin(struct req *r, const struct proto_env *env, struct ring *ring, struct pool *pool,
+	       struct req_stats *stats, struct req_owner *owner)
+{
+	(void)ring; (void)pool; (void)stats;
+	r->env = env;
+	r->owner = owner;
+	r->state = REQ_PARSE;
+}
+
+void finish(struct req *r)
+{
+	cursor_init(&r->reply, r->reply_buf, sizeof(r->reply_buf));
+	cursor_put_u32(&r->reply, seen[nseen - 1].xid);
+	r->data = data;
+	r->data_len = reply_data;
+	r->state = REQ_SEND;
+	r->owner->reply(r->owner, r);
+}
+
+void req_dispatch(struct req *r)
+{
+	struct seen *s = &seen[nseen++];
+
+	ck_assert_uint_lt(nseen, CONNPLAY_CALLS);
+	cursor_init_const(&r->args, r->call, r->call_len);
+	s->xid = cursor_get_u32(&r->args);
+	s->call_len = r->call_len;
+	s->record_len = r->record_len;
+	s->payload_len = r->payload_len;
+	s->phase = (uintptr_t)r->payload_data % 4096;
+	s->payload = r->payload_len ? malloc(r->payload_len) : NULL;
+	if (r->payload_len)
+		memcpy(s->payload, r->payload_data, r->payload_len);
+	r->state = REQ_WAIT;
+	if (hold)
+		held[nheld++] = r;
+	else
+		finish(r);
+}
+
+void req_retire(struct req *r)
+{
+	buf_return(r->payload);
+	r->payload = NULL;
+	nretired++;
+}
+
+uint32_t req_reply_len(const struct req *r)
+{
+	return (uint32_t)cursor_pos(&r->reply) + ((r->data_len + 3) & ~3u);
+}
+
+enum req_peek req_peek_payload(const uint8_t *buf, size_t len, struct req_payload *o)
+{
+	struct msg_call call;
+	struct cursor c;
+	size_t args;
+	uint32_t n;
+
+	switch (msg_peek(buf, len, &call, &args)) {
+	case MSG_CALL_MORE:
+		return REQ_PEEK_MORE;
+	case MSG_CALL_OK:
+		break;
+	default:
+		return REQ_PEEK_PLAIN;
+	}
+	if (call.proc != 7)
+		return REQ_PEEK_PLAIN;
+	cursor_init_const(&c, buf, len);
+	cursor_skip(&c, args);
+	cursor_get_opaque(&c, 64, &n);
+	o->offset = cursor_get_u64(&c);
+	cursor_skip(&c, 8);
+	o->len = cursor_get_u32(&c);
+	o->at = cursor_pos(&c);
+	return cursor_ok(&c) ? REQ_PEEK_PAYLOAD : REQ_PEEK_MORE;
+}
+
+/* --- streams ------------------------------------------------------------------- */
+
+uint8_t *stream;
+size_t stream_len;
+
+void new_stream(void)
+{
+	stream = realloc(stream, 4 << 20);
+	stream_len = 0;
+}
+
+static void put(const void *p, size_t n)
+{
+	memcpy(stream + stream_len, p, n);
+	stream_len += n;
+}
+
+/* A record in fragments of at most `frag` bytes, with an empty one in front when there are several. */
+void put_record(const uint8_t *rec, size_t len, size_t frag)
+{
+	uint8_t mark[4] = {0};
+
+	if (frag < len)
+		put(mark, 4);
+	while (len) {
+		size_t n = len < frag ? len : frag;
+
+		record_mark(mark, (uint32_t)n);
+		if (n < len)
+			mark[0] &= 0x7f;
+		put(mark, 4);
+		put(rec, n);
+		rec += n;
+		len -= n;
+	}
+}
+
+uint8_t pattern(uint32_t xid, uint32_t i)
+{
+	return (uint8_t)(xid * 31 + i * 7 + (i >> 8));
+}
+
+static void put_header(struct cursor *c, uint32_t xid, uint32_t proc)
+{
+	cursor_put_u32(c, xid);
+	cursor_put_u32(c, 0);
+	cursor_put_u32(c, 2);
+	cursor_put_u32(c, 100003);
+	cursor_put_u32(c, 3);
+	cursor_put_u32(c, proc);
+	cursor_put_u64(c, 0);
+	cursor_put_u64(c, 0);
+}
+
+/* `bytes` of arguments for a plain call; a WRITE's payload otherwise. */
+void put_call(uint32_t xid, uint32_t proc, uint64_t offset, uint32_t bytes, size_t frag)
+{
+	uint8_t *rec = malloc(bytes + 256), fh[28] = {1};
+	struct cursor c;
+	uint32_t i;
+
+	cursor_init(&c, rec, bytes + 256);
+	put_header(&c, xid, proc);
+	cursor_put_opaque(&c, fh, sizeof(fh));
+	if (proc == 7) {
+		cursor_put_u64(&c, offset);
+		cursor_put_u32(&c, bytes);
+		cursor_put_u32(&c, 0);
+		cursor_put_u32(&c, bytes);
+	}
+	for (i = 0; i < bytes; i++)
+		*c.p++ = pattern(xid, i);
+	while (cursor_pos(&c) & 3)
+		*c.p++ = 0;
+	put_record(rec, cursor_pos(&c), frag);
+	free(rec);
+}
+
+void put_read(uint32_t xid, uint32_t count)
+{
+	uint8_t rec[96];
+	struct cursor c;
+
+	cursor_init(&c, rec, sizeof(rec));
+	put_header(&c, xid, 6);
+	cursor_put_opaque(&c, "handle", 6);
+	cursor_put_u64(&c, 0);
+	cursor_put_u32(&c, count);
+	put_record(rec, cursor_pos(&c), SIZE_MAX);
+}
+
+static void log_line(void *arg, int priority, const char *fmt, ...)
+{
+	(void)arg; (void)priority; (void)fmt;
+	logged++;
+}
+
+static struct proto_env env = {.max_read = 1 << 20, .max_write = CONNPLAY_MAX_WRITE, .log = log_line};
+
+void pump(void)
+{
+	while (conn && (conn->dirty || (conn->blocked && w.credited))) {
+		conn->dirty = false;
+		if (w.credited)
+			conn->blocked = false;
+		w.credited = false;
+		conn_turn(conn);
+		if (!w.conns)
+			conn = NULL;
+	}
+}
+
+void open_conn(void)
+{
+	static const struct budget_use max = {.reqs = 512, .bufs = 32, .bytes = 64 << 20};
+	struct peer peer = {.text = "test"};
+	int fds[2];
+
+	memset(&w, 0, sizeof(w));
+	w.p.env = &env;
+	w.large_min = 65536;
+	ck_assert_int_eq(connreg_new(&w.p.conns), 0);
+	budget_init(&w.budget, NULL, &max);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	peer_fd = fds[1];
+	nseen = nretired = nheld = nsends = logged = 0;
+	nout = 0;
+	hold = false;
+	reply_data = 0;
+	buffers_free = 8;
+	recv_op = send_op = NULL;
+	waiting = NULL;
+	conn = conn_new(&w, fds[0], &peer);
+	conn_start(conn);
+	pump();
+}
+
+/* Complete the receive in progress with up to `max` bytes of p; returns how many it took. */
+size_t feed(const uint8_t *p, size_t max)
+{
+	struct op *op = recv_op;
+	size_t n = max < recv_len ? max : recv_len;
+
+	memcpy(recv_to, p, n);
+	recv_op = NULL;
+	op->done(op, (int)n, false);
+	pump();
+	return n;
+}
+
+/* Complete the send in progress, the kernel taking at most `max` bytes. */
+void take(size_t max)
+{
+	struct op *op = send_op;
+	size_t i, n = 0;
+
+	for (i = 0; i < send_msg->msg_iovlen && n < max; i++) {
+		size_t m = send_msg->msg_iov[i].iov_len;
+
+		if (m > max - n)
+			m = max - n;
+		memcpy(out + nout, send_msg->msg_iov[i].iov_base, m);
+		nout += m;
+		n += m;
+	}
+	send_op = NULL;
+	op->done(op, (int)n, false);
+	pump();
+}
+
+/* Feed all of the stream in pieces no longer than `piece`, a cut at `cut`; replies are taken at once. */
+void play(size_t cut, size_t piece)
+{
+	size_t at = 0;
+
+	while (at < stream_len) {
+		size_t end = at < cut ? cut : stream_len, n = end - at < piece ? end - at : piece;
+
+		ck_assert_ptr_nonnull(recv_op);
+		at += feed(stream + at, n);
+		while (send_op)
+			take(SIZE_MAX);
+	}
+}
+
+void eof(void)
+{
+	struct op *op = recv_op;
+
+	recv_op = NULL;
+	if (op)
+		op->done(op, 0, false);
+	pump();
+}
+
+void close_conn(void)
+{
+	unsigned i;
+
+	while (send_op)
+		take(SIZE_MAX);
+	eof();
+	ck_assert_ptr_null(conn);
+	ck_assert_uint_eq(w.budget.used.reqs, 0);
+	ck_assert_uint_eq(w.budget.used.bufs, 0);
+	ck_assert_uint_eq(w.budget.used.bytes, 0);
+	ck_assert_uint_eq(connreg_count(w.p.conns), 0);
+	connreg_free(w.p.conns);
+	close(peer_fd);
+	for (i = 0; i < nseen; i++)
+		free(seen[i].payload);
+}
