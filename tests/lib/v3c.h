@@ -57,6 +57,7 @@ struct v3c_dir {
 
 struct v3c {
 	struct rpc_context *rpc;
+	const char *host; /* the caller's */
 	struct v3c_fh root;
 	struct v3c_result r; /* of the last call */
 	int timeout_ms;	     /* a call's limit; 30000 */
@@ -75,7 +76,8 @@ void v3c_close(struct v3c *c);
 void v3c_user(struct v3c *c, uint32_t uid, uint32_t gid, uint32_t ngroups, uint32_t *groups);
 
 /* All return the status, also found in c->r with what came along. */
-int v3c_mnt(struct v3c *c, const char *path); /* root handle into c->root */
+/* Root handle into c->root.  MOUNT is asked on the same connection, or on port V3C_MOUNT_PORT of the environment. */
+int v3c_mnt(struct v3c *c, const char *path);
 int v3c_null(struct v3c *c);
 int v3c_getattr(struct v3c *c, const struct v3c_fh *fh);
 int v3c_setattr(struct v3c *c, const struct v3c_fh *fh, const sattr3 *set, const nfstime3 *guard);
