@@ -36,8 +36,16 @@ struct handle_parts {
 
 struct handle_key;
 
-/* 16 secret bytes; NULL path = random, gone with the process.  A missing file is made (0600); -errno. */
+#define HANDLE_KEY_LEN 16
+
+/*
+ * 16 secret bytes; NULL path = random, gone with the process.  A missing file
+ * is made (0600, synced).  -EPERM: readable by others or not ours; -EINVAL:
+ * not 16 bytes; else -errno.  handle_key_why() puts that in words.
+ */
 int handle_key_load(struct handle_key **out, const char *path);
+const char *handle_key_why(int err);
+int handle_key_new(struct handle_key **out, const uint8_t secret[HANDLE_KEY_LEN]);
 void handle_key_free(struct handle_key *k);
 
 /* Any thread.  -EOVERFLOW when the kernel handle is too long. */

@@ -7,12 +7,16 @@
 #ifndef CORE_OBJECT_H
 #define CORE_OBJECT_H
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 #include "nfsd-io/core/handle.h"
 
-/* 0, or -EINVAL/-ENAMETOOLONG/-EACCES: empty, "." or "..", '/' or NUL inside, too long.  `len` bytes, not terminated. */
+/*
+ * May it name an entry to be made, moved or removed?  `len` bytes, not
+ * terminated.  0; -EINVAL: "." or ".."; -ENAMETOOLONG; -EACCES: empty, or '/'
+ * or NUL inside.
+ */
 int object_name_check(const char *name, unsigned len);
 
 /*
@@ -25,7 +29,21 @@ int object_lookup(struct root *r, int dirfd, const char *name);
 /* Re-open an O_PATH descriptor through /proc/self/fd with `flags` (O_CLOEXEC|O_NOCTTY|O_NONBLOCK added). */
 int object_reopen(int path_fd, int flags);
 
-/* fsync a directory or file given by O_PATH or other descriptor; for metadata that must be stable before the reply. */
+/*
+ * fsync a directory or file given by O_PATH or other descriptor; for metadata
+ * that must be stable before the reply.  As the server: a caller may write to
+ * a directory that it cannot open.  0 for what cannot be synced (symlink, FIFO).
+ */
 int object_sync(int fd);
+
+/*
+ * The rest is for core itself.
+ * One step down: O_PATH descriptor of `name` in `dirfd`, never out of the
+ * mount unless to the same device `dev`; `name` is one component, not "..".
+ */
+int object_step(dev_t dev, int dirfd, const char *name);
+
+/* Where `fd` lies below `rootfd` ("" = there) by the kernel's word; -ESTALE: nowhere; -ENAMETOOLONG. */
+int object_path_below(int rootfd, int fd, char *out, size_t size);
 
 #endif

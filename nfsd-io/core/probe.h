@@ -27,7 +27,7 @@ struct probe {
 	bool ctime_moves;	  /* two changes in a row give different ctimes (multigrain, Linux >= 6.13) */
 	bool read_only;		  /* mounted ro */
 	uint8_t uuid[16];	  /* file system UUID, or derived from statfs f_fsid */
-	bool uuid_stable;	  /* false: differs after remount (tmpfs) */
+	bool uuid_stable;	  /* false: may differ after remount (tmpfs) */
 	char fstype[32];	  /* "ext4" */
 };
 
@@ -36,6 +36,9 @@ int probe_run(int dirfd, struct probe *out);
 
 /* Alignment of the open file `fd` now (statx); also used after an EINVAL, since reflink changes it. */
 int probe_file_align(int fd, struct probe_align *out);
+
+/* What file system `fd` (a real descriptor of any file on it) lies on: fills fstype, uuid and uuid_stable only. */
+void probe_identify(int fd, struct probe *out);
 
 /* What `asked` comes down to here, and in words why; the why is "" when it is what was asked. */
 enum dio_mode probe_effective(const struct probe *p, enum dio_op op, enum dio_mode asked, const char **why);

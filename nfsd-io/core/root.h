@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "nfsd-io/core/khandle.h"
 #include "nfsd-io/core/probe.h"
 #include "policy/dio.h"
 
@@ -49,6 +50,7 @@ struct root {
 	int mount_fd;	   /* O_RDONLY|O_DIRECTORY, for open_by_handle_at; -1 in path mode */
 	dev_t dev;
 	ino_t ino;
+	struct khandle self; /* the root directory's */
 	uint8_t fskey[8];  /* from the file system's UUID and id; in every handle */
 	bool path_mode;	   /* no CAP_DAC_READ_SEARCH or no kernel handles: see pathmap.h */
 	struct pathmap *paths; /* path mode only */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
 #include "tests/lib/loopfs.h"
 
 #include <errno.h>

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
+#include "nfsd-io/core/handle.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nfsd-io/core/khandle.h"
+#include "nfsd-io/core/pathmap.h"
+
+#define HANDLE_VERSION 1
+#define HANDLE_HEAD 16 /* bytes before the kernel handle */
+#define HANDLE_MAC 8
+
+_Static_assert(HANDLE_KERNEL_MAX == HANDLE_MAX - HANDLE_HEAD - HANDLE_MAC, "layout");
+_Static_assert(KHANDLE_MAX == HANDLE_KERNEL_MAX, "what the kernel gives fits the wire");
+
+/* SipHash contexts are cheap to copy and may not be shared: each use copies this one. */
+struct handle_key {
+	EVP_MAC_CTX *keyed;
+};
+
+int handle_key_new(struct handle_key **out, const uint8_t secret[HANDLE_KEY_LEN])
+{
+	size_t size = HANDLE_MAC;
+	OSSL_PARAM params[] = { OSSL_PARAM_size_t(OSSL_MAC_PARAM_SIZE, &size), OSSL_PARAM_END };
+	EVP_MAC *mac = EVP_MAC_fetch(NULL, "SIPHASH", NULL);
+	struct handle_key *k = calloc(1, sizeof(*k));
+	int rc = -ENOMEM;
+
+	if (!k)
+		goto fail;
+	rc = -ENOTSUP;
+	if (!mac)
+		goto fail;
+	k->keyed = EVP_MAC_CTX_new(mac);
+	if (!k->keyed || !EVP_MAC_init(k->keyed, secret, HANDLE_KEY_LEN, params))
+		goto fail;
+	EVP_MAC_free(mac);
+	*out = k;
+	return 0;
+fail:
+	EVP_MAC_free(mac);
+	handle_key_free(k);
+	return rc;
+}
+
+void handle_key_free(struct handle_key *k)
+{
+	if (!k)
+		return;
+	EVP_MAC_CTX_free(k->keyed);
+	free(k);
+}
+
+static int handle_mac(const struct handle_key *k, const uint8_t *data, unsigned len, uint8_t *mac)
+{
+	EVP_MAC_CTX *ctx = EVP_MAC_CTX_dup(k->keyed);
+	size_t n = 0;
+	bool ok;
+
+	ok = ctx && EVP_MAC_update(ctx, data, len) && EVP_MAC_final(ctx, mac, &n, HANDLE_MAC) &&
+	     n == HANDLE_MAC;
+	EVP_MAC_CTX_free(ctx);
+	return ok ? 0 : -ENOMEM;
+}
+
+int handle_encode(const struct handle_key *k, const struct handle_parts *p, struct fh *out)
+{
+	uint8_t *d = out->data;
+	unsigned len = HANDLE_HEAD + p->klen;
+
+	if (p->klen > HANDLE_KERNEL_MAX || p->ktype < 0 || p->ktype > UINT8_MAX)
+		return -EOVERFLOW;
+	assert((p->kind == HANDLE_ROOT) == (p->klen == 0));
+	d[0] = HANDLE_VERSION;
+	d[1] = p->kind;
+	d[2] = p->klen;
+	d[3] = p->ktype;
+	for (int i = 0; i < 4; i++)
+		d[4 + i] = p->root_id >> (24 - 8 * i);
+	memcpy(d + 8, p->fskey, sizeof(p->fskey));
+	memcpy(d + HANDLE_HEAD, p->kdata, p->klen);
+	out->len = len + HANDLE_MAC;
+	return handle_mac(k, d, len, d + len);
+}
+
+/* Is it of the shape handle_encode() gives?  Anything else was never ours. */
+static bool handle_shape_ok(const uint8_t *d, unsigned len)
+{
+	if (len < HANDLE_HEAD + HANDLE_MAC || len > HANDLE_MAX || d[0] != HANDLE_VERSION)
+		return false;
+	if (len != HANDLE_HEAD + (unsigned)d[2] + HANDLE_MAC)
+		return false;
+	return d[1] == HANDLE_ROOT ? d[2] == 0 : d[1] == HANDLE_FILE && d[2] > 0;
+}
+
+int handle_decode(const struct handle_key *k, const uint8_t *data, unsigned len, struct handle_parts *out)
+{
+	uint8_t mac[HANDLE_MAC];
+	int rc;
+
+	if (!handle_shape_ok(data, len))
+		return -EBADMSG;
+	rc = handle_mac(k, data, len - HANDLE_MAC, mac);
+	if (rc < 0)
+		return rc;
+	if (CRYPTO_memcmp(mac, data + len - HANDLE_MAC, HANDLE_MAC))
+		return -ESTALE;
+	*out = (struct handle_parts){ .kind = data[1], .klen = data[2], .ktype = data[3] };
+	for (int i = 0; i < 4; i++)
+		out->root_id = out->root_id << 8 | data[4 + i];
+	memcpy(out->fskey, data + 8, sizeof(out->fskey));
+	memcpy(out->kdata, data + HANDLE_HEAD, out->klen);
+	return 0;
+}
+
+static int handle_of_id(const struct handle_key *k, const struct root *r, const struct khandle *id,
+			struct fh *out)
+{
+	struct handle_parts p = { .kind = HANDLE_ROOT, .root_id = r->id };
+
+	memcpy(p.fskey, r->fskey, sizeof(p.fskey));
+	if (!khandle_equal(id, &r->self)) {
+		p.kind = HANDLE_FILE;
+		p.ktype = id->type;
+		p.klen = id->len;
+		memcpy(p.kdata, id->data, id->len);
+	}
+	return handle_encode(k, &p, out);
+}
+
+int handle_of(const struct handle_key *k, struct root *r, int fd, struct fh *out)
+{
+	struct khandle id;
+	int rc = r->path_mode ? khandle_identify(fd, &id) : khandle_of(fd, &id);
+
+	if (rc == 0 && r->path_mode && !khandle_equal(&id, &r->self))
+		rc = pathmap_learn_fd(r->paths, fd, &id);
+	return rc < 0 ? rc : handle_of_id(k, r, &id, out);
+}
+
+int handle_of_child(const struct handle_key *k, struct root *r, int dirfd, const char *name, int fd,
+		    struct fh *out)
+{
+	struct khandle id;
+	int rc;
+
+	if (!r->path_mode || !strcmp(name, ".") || !strcmp(name, ".."))
+		return handle_of(k, r, fd, out);
+	rc = khandle_identify(fd, &id);
+	if (rc == 0 && !khandle_equal(&id, &r->self))
+		rc = pathmap_learn(r->paths, dirfd, name, &id);
+	return rc < 0 ? rc : handle_of_id(k, r, &id, out);
+}
+
+int handle_open(struct root *r, const struct handle_parts *p)
+{
+	struct khandle id = { .type = p->ktype, .len = p->klen };
+	int fd;
+
+	if (p->root_id != r->id || memcmp(p->fskey, r->fskey, sizeof(p->fskey)))
+		return -ESTALE;
+	if (p->kind == HANDLE_ROOT) {
+		fd = fcntl(r->fd, F_DUPFD_CLOEXEC, 0);
+		return fd < 0 ? -errno : fd;
+	}
+	memcpy(id.data, p->kdata, p->klen);
+	return r->path_mode ? pathmap_open(r->paths, &id) : khandle_open(r->mount_fd, &id);
+}
+
+void handle_note_rename(struct root *r, int olddir, const char *oldname, int newdir, const char *newname)
+{
+	if (r->path_mode)
+		pathmap_moved(r->paths, olddir, oldname, newdir, newname);
+}
+
+void handle_note_remove(struct root *r, int dirfd, const char *name)
+{
+	if (r->path_mode)
+		pathmap_removed(r->paths, dirfd, name);
+}
