@@ -75,14 +75,21 @@ struct proto_env {
 	void *arg;
 };
 
+#define REQ_MATCHES 8
+
 /* What carries the request: a connection.  Called on the worker's thread. */
 struct req_owner {
 	/* The reply is ready (r->state == REQ_SEND), or there is none (r->drop). */
 	void (*reply)(struct req_owner *o, struct req *r);
 	struct peer peer;
 	uint64_t conn; /* number, unique for the process's life */
-	/* Cached match for the current table generation. */
+	/* Which entry of an export this peer matches, for the table of `generation` (see access.h). */
 	uint64_t generation;
+	struct req_match {
+		uint32_t root_id;
+		bool known;
+		const struct export_client *client; /* NULL: none matches */
+	} matches[REQ_MATCHES];
 };
 
 struct req {
@@ -90,6 +97,8 @@ struct req {
 	enum req_state state;
 	unsigned inflight;	/* operations or jobs outstanding; 0 in FREE */
 	req_step *step;		/* what runs next */
+	void (*work)(struct req *r); /* of the offload job */
+	void (*fini)(struct req *r); /* frees what a procedure keeps in proc_data; by req_retire() */
 	bool drop;		/* no reply is to be sent */
 
 	const struct proto_env *env;
@@ -108,7 +117,7 @@ struct req {
 	struct cursor args;
 	struct msg_call hdr;
 	const struct req_proc *proc;
-	uint64_t start_ns;
+	int err;		/* what an offload job came to: 0 or -errno */
 
 	/* Who and where. */
 	struct export_table *table; /* counted */
@@ -163,6 +172,11 @@ void req_retire(struct req *r);
 
 /* Start the reply header (success) anew; room for `room` bytes of results (0: REQ_REPLY_MAX). */
 bool req_reply_begin(struct req *r, size_t room);
+/* For a step: answer with an RPC-level rejection instead; GARBAGE_ARGS.  Return STEP_REPLY. */
+enum req_step_result req_reject(struct req *r, const struct msg_error *err);
+enum req_step_result req_garbage(struct req *r);
+/* The instance's write verifier, for those who must bump it. */
+struct verifier *req_verifier(const struct req *r);
 /* Bytes of the reply record: header, results, data and pad. */
 uint32_t req_reply_len(const struct req *r);
 

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+
+#include "nfsd-io/proto/access.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+const struct export_client *access_client(struct req *r, const struct export *e)
+{
+	struct req_owner *o = r->owner;
+	struct req_match *m;
+
+	if (!e->root)
+		return NULL;
+	if (o->generation != r->table->generation) {
+		memset(o->matches, 0, sizeof(o->matches));
+		o->generation = r->table->generation;
+	}
+	m = &o->matches[e->root->id % REQ_MATCHES];
+	if (!m->known || m->root_id != e->root->id) {
+		m->client = export_client_match(e, &o->peer);
+		m->root_id = e->root->id;
+		m->known = true;
+	}
+	return m->client;
+}
+
+int access_check_opts(const struct req *r, const struct export_opts *o)
+{
+	if (o->secure && !r->owner->peer.secure_port)
+		return -EPERM;
+	if (r->hdr.cred.flavor == RPCCRED_AUTH_NONE && !o->sec_none)
+		return -EKEYREJECTED;
+	return 0;
+}
+
+bool access_needs_groups(const struct req *r)
+{
+	return r->env->manage_gids && r->env->groups && r->hdr.cred.flavor == RPCCRED_AUTH_SYS &&
+	       !r->opts->all_squash && cred_switchable();
+}
+
+int access_cred(struct req *r)
+{
+	const struct rpccred *rc = &r->hdr.cred;
+	gid_t *gids = NULL;
+	unsigned n = 0;
+	int err = 0;
+
+	if (r->cred)
+		return 0;
+	if (access_needs_groups(r)) {
+		err = r->env->groups(r->env->arg, rc->uid, rc->gid, &gids, &n);
+		/* A uid without a name has no groups beyond its own. */
+		if (err == -ENOENT)
+			err = 0;
+		if (err)
+			return err;
+		r->cred = export_squash(r->opts, rc, gids ? gids : &(gid_t){ 0 }, n);
+		free(gids);
+	} else {
+		r->cred = export_squash(r->opts, rc, NULL, 0);
+	}
+	return r->cred ? 0 : -ENOMEM;
+}
+
+int access_enter(struct req *r, const uint8_t *fh, uint32_t len, bool modifies)
+{
+	const struct export_client *c;
+	int err = handle_decode(r->env->key, fh, len, &r->parts);
+
+	if (err)
+		return err;
+	r->fh.len = (uint8_t)len;
+	memcpy(r->fh.data, fh, len);
+	if (!r->table)
+		r->table = r->env->exports(r->env->arg);
+	r->export = r->table ? export_by_root_id(r->table, r->parts.root_id) : NULL;
+	if (!r->export || memcmp(r->export->root->fskey, r->parts.fskey, sizeof(r->parts.fskey)))
+		return -ESTALE;
+	c = access_client(r, r->export);
+	if (!c)
+		return -EACCES;
+	r->opts = &c->opts;
+	err = access_check_opts(r, r->opts);
+	if (err)
+		return err;
+	if (modifies && !r->opts->rw)
+		return -EROFS;
+	return access_needs_groups(r) ? 0 : access_cred(r);
+}
+
+bool access_mode(const struct stat *st, const struct cred *c, unsigned want)
+{
+	unsigned bits = st->st_mode & 7;
+
+	if (c->uid == 0 || c->uid == st->st_uid)
+		return true;
+	if (cred_in_group(c, st->st_gid))
+		bits = (st->st_mode >> 3) & 7;
+	return bits & want;
+}
+
+int access_kernel(int fd, int mode)
+{
+	/* The system call itself: the C library's wrapper may emulate, and would ask for the process. */
+	return syscall(SYS_faccessat2, fd, "", mode, AT_EMPTY_PATH | AT_EACCESS) ? -errno : 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The gate every call on a handle passes: handle -> export -> client entry ->
+ * secure port -> flavor -> identity -> read-only.  Fills the request's table,
+ * export, opts, parts, fh and cred.
+ */
+#ifndef PROTO_ACCESS_H
+#define PROTO_ACCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "nfsd-io/proto/req.h"
+
+/*
+ * Worker thread; blocks only for a netgroup not yet looked up.  0, or
+ * -EBADMSG   not a handle of ours         -ESTALE  of no export, or altered
+ * -EACCES    no entry for this client     -EPERM   insecure port
+ * -EKEYREJECTED  flavor not served: AUTH_TOOWEAK   -EROFS, -ENOMEM
+ * r->cred stays NULL when only access_cred() can find it (manage-gids).
+ */
+int access_enter(struct req *r, const uint8_t *fh, uint32_t len, bool modifies);
+
+/* The entry of `e` for the caller, or NULL; remembered by the connection. */
+const struct export_client *access_client(struct req *r, const struct export *e);
+/* Port and flavor against the entry: 0, -EPERM, -EKEYREJECTED. */
+int access_check_opts(const struct req *r, const struct export_opts *o);
+
+/* Fill r->cred if it is NULL; may block: offload threads.  0 or -errno. */
+int access_cred(struct req *r);
+bool access_needs_groups(const struct req *r);
+
+/*
+ * Do the mode bits let `c` do any of `want` (4 read, 2 write, 1 execute)?
+ * Owner and root always may (RFC 1813 s.4.4).  Exact only without an ACL.
+ */
+bool access_mode(const struct stat *st, const struct cred *c, unsigned want);
+/* Would the kernel let this thread's identity do `mode` (R_OK ...) on the object?  0 or -errno; blocks. */
+int access_kernel(int fd, int mode);
+
+#endif
