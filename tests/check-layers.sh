@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Who may include what: the layers of HACKING.md, read from the #include lines.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/lib/tap.sh"
+cd "$srcdir" || exit 1
+tree=(policy rpc nfsd-io tools tests)
+
+# Patterns (extended, whole name) of what a folder may include; "<...>" is a system header.
+pure='<(stdint|stdbool|stddef|string|assert)\.h>'
+codec='<(stdint|stdbool|stddef|stdlib|string|limits|endian|errno|assert|arpa/inet)\.h>|<rpc/(types|xdr)\.h>'
+any='<.*>|"config\.h"'
+declare -A may=(
+	[policy]="$pure|\"policy/.*\""
+	[rpc]="$codec|\"config\.h\"|\"rpc/.*\""
+	[nfsd-io/core]="$any|\"policy/.*\"|\"nfsd-io/core/.*\""
+	[nfsd-io/proto]="$any|\"policy/.*\"|\"rpc/.*\"|\"nfsd-io/(core|proto)/.*\""
+	[nfsd-io/server]="$any|\"policy/.*\"|\"rpc/.*\"|\"nfsd-io/(core|proto|server)/.*\""
+	[nfsd-io/ganesha]="$any|\"nfsd-io/(core|ganesha)/.*\""
+	[tools]="$any|\"policy/.*\""
+)
+
+# Headers that one file or layer alone may see: pattern, then the files that may.
+alone=(
+	'<liburing.*>' 'nfsd-io/core/ring_uring\.c'
+	'<numa.*\.h>' 'nfsd-io/core/pool\.c'
+	'<(jansson|ini|argp|syslog|systemd/.*)\.h>' '(nfsd-io/server|tools)/.*'
+	'<openssl/.*>' 'nfsd-io/core/.*'
+	'<rpc/.*>' '(rpc|nfsd-io/proto|nfsd-io/server)/.*'
+	'<nfsc/.*>' 'tools/.*'
+	'"nfsd-io/server/conf.*"' 'nfsd-io/server/.*'
+)
+
+# "file:line:<header.h>" of everything below the folders; what rpcgen makes in a build inside the tree is not ours.
+includes() {
+	find "$@" -name '*.[ch]' ! -path 'rpc/nfs[34].[ch]' ! -path 'rpc/mount.[ch]' -exec grep -Hn '^[[:space:]]*#[[:space:]]*include' {} + |
+		sed -E 's/^([^:]*:[0-9]+:).*include[[:space:]]*([<"][^>"]*[>"]).*/\1\2/'
+}
+
+# Fails and names the lines when something else is included.
+only() { # FOLDER PATTERN
+	! includes "$1" | grep -vE ":($2)\$"
+}
+
+reserved() { # HEADER-PATTERN FILE-PATTERN
+	! includes "${tree[@]}" | grep -E ":($1)\$" | grep -vE "^($2|tests/.*):[0-9]+:"
+}
+
+for folder in policy rpc nfsd-io/core nfsd-io/proto nfsd-io/server nfsd-io/ganesha tools; do
+	[ -d "$folder" ] || continue
+	ok "$folder includes only what its layer may" only "$folder" "${may[$folder]}"
+done
+for ((i = 0; i < ${#alone[@]}; i += 2)); do
+	ok "${alone[i]} is seen by ${alone[i + 1]} alone" reserved "${alone[i]}" "${alone[i + 1]}"
+done
+
+# Without the quotes' search path, "rpc/..." and <rpc/...> would be mixed up.
+relative() { ! includes "${tree[@]}" | grep -E ':"[^/"]*"$' | grep -v ':"config.h"$'; }
+ok "our headers are named from the top" relative
+
+guards() {
+	local f bad=0
+	while read -r f; do
+		grep -q '^#ifndef [A-Z0-9_]*_H$' "$f" || { echo "$f"; bad=1; }
+	done < <(find "${tree[@]}" -name '*.h' ! -path 'rpc/nfs[34].h' ! -path 'rpc/mount.h')
+	return $bad
+}
+ok "every header has its guard" guards
+
+spdx() {
+	local f bad=0
+	while read -r f; do
+		head -2 "$f" | grep -q 'SPDX-License-Identifier: LGPL-2.1-or-later' || { echo "$f"; bad=1; }
+	done < <(find "${tree[@]}" ! -path 'rpc/nfs[34].[ch]' ! -path 'rpc/mount.[ch]' \
+		\( -name '*.[chx]' -o -name '*.sh' -o -path 'tests/e2e/*.t' -o -path 'tests/kernel/*.t' \))
+	return $bad
+}
+ok "every source names its license" spdx
+tap_done
