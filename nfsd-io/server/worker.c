@@ -194,6 +194,20 @@ static void wake_blocked(struct worker *w)
 	}
 }
 
+/* The last connection is gone: stop once nothing is outstanding, an order under way included. */
+static void end(struct worker *w)
+{
+	if (w->ticking)
+		ring_cancel(w->ring, &w->tick);
+	pthread_mutex_lock(&w->lock);
+	if (!ring_inflight(w->ring)) {
+		w->ended = true;
+		pthread_cond_broadcast(&w->cond);
+		ring_stop(w->ring);
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
 static void turn(void *arg)
 {
 	struct worker *w = arg;
@@ -208,12 +222,8 @@ static void turn(void *arg)
 	atomic_store_explicit(&w->buffers_in_use, pool_in_use(w->pool), memory_order_relaxed);
 	if (w->p.turned)
 		w->p.turned(w->p.arg);
-	if (!w->draining || atomic_load(&w->nconns))
-		return;
-	if (w->ticking)
-		ring_cancel(w->ring, &w->tick);
-	else
-		ring_stop(w->ring);
+	if (w->draining && !atomic_load(&w->nconns))
+		end(w);
 }
 
 static void handed(struct op *op, int res, bool more)
@@ -259,14 +269,24 @@ static void abort_all(struct op *op, int res, bool more)
 		conn_abort(c);
 }
 
+/* Give an order once, unless the ring runs no more. */
+static void order(struct worker *w, struct op *op, bool *given)
+{
+	pthread_mutex_lock(&w->lock);
+	if (!*given && !w->ended)
+		ring_post(w->ring, op, 0);
+	*given = true;
+	pthread_mutex_unlock(&w->lock);
+}
+
 void worker_drain(struct worker *w)
 {
-	ring_post(w->ring, &w->drain_op, 0);
+	order(w, &w->drain_op, &w->drain_given);
 }
 
 void worker_abort(struct worker *w)
 {
-	ring_post(w->ring, &w->abort_op, 0);
+	order(w, &w->abort_op, &w->abort_given);
 }
 
 /* Three quarters of the memory for large transfers, at least a handful of each. */
@@ -331,11 +351,10 @@ static void place(const struct worker *w)
 	pthread_setaffinity_np(pthread_self(), sizeof(set), &set); /* a CPU gone offline is no reason to fail */
 }
 
-static void announce(struct worker *w, int started, bool ended)
+static void announce(struct worker *w, int started)
 {
 	pthread_mutex_lock(&w->lock);
 	w->started = started;
-	w->ended = ended;
 	pthread_cond_broadcast(&w->cond);
 	pthread_mutex_unlock(&w->lock);
 }
@@ -347,14 +366,13 @@ static void *run(void *arg)
 
 	place(w);
 	err = set_up(w);
-	announce(w, err, err != 0);
+	announce(w, err);
 	if (err)
 		return NULL;
 	ring_run(w->ring, turn, w);
 	assert(!w->conns);
 	drop_spares(w);
 	pool_free(w->pool);
-	announce(w, 0, true);
 	return NULL;
 }
 

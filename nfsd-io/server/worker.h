@@ -79,18 +79,19 @@ struct worker {
 	pthread_mutex_t lock;	   /* start and end */
 	pthread_cond_t cond;
 	int started;		   /* 1 when not known yet, else 0 or -errno */
-	bool ended;
+	bool ended;	/* the ring runs no more */
+	bool drain_given, abort_given;
 };
 
 /* Starts the thread and waits until its ring and pool stand.  0 or -errno. */
 int worker_new(struct worker **out, const struct worker_params *p);
 /* From any thread, once: `c` from conn_new() now belongs to the worker. */
 void worker_hand(struct worker *w, struct conn *c);
-/* Stop reading, answer what runs, close; the thread ends when no connection is left. */
+/* Any thread, idempotent: stop reading, answer what runs, close; the thread ends when no connection is left. */
 void worker_drain(struct worker *w);
 /* As drain, but connections are cut; what runs still finishes. */
 void worker_abort(struct worker *w);
-/* Wait for the thread's end until CLOCK_MONOTONIC `deadline_ns`; 0 or -ETIMEDOUT. */
+/* Wait for the end until CLOCK_MONOTONIC `deadline_ns`; 0 or -ETIMEDOUT. */
 int worker_wait(struct worker *w, uint64_t deadline_ns);
 void worker_free(struct worker *w); /* after worker_wait() gave 0 */
 
