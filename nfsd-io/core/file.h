@@ -37,6 +37,7 @@ struct file {
 	int dio_fd;	      /* O_DIRECT; -1 when the file system has none */
 	_Atomic uint32_t mem_align, offset_align, read_align; /* bytes; refreshed after EINVAL */
 	_Atomic uint64_t unsynced; /* WRITEs completed UNSTABLE and not covered by a good sync since */
+	_Atomic uint32_t sync_epoch; /* sync.c's own: starts at 0 */
 	/* the cache's own */
 	struct file *hash_next, *lru_prev, *lru_next;
 	uint64_t used_ns;

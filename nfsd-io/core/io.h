@@ -35,9 +35,11 @@ struct io {
 	struct dio_plan plan;	 /* what was decided */
 	/* private */
 	struct op op;
-	unsigned seg;
-	uint32_t done_len;
-	bool fell_back;
+	unsigned seg, middle;	 /* of plan: being carried out; the direct one */
+	uint32_t done_len;	 /* bytes moved so far, from the plan's start */
+	unsigned retries;	 /* completions in a row that moved nothing */
+	struct sync_mark { uint64_t unsynced; uint32_t epoch; } mark; /* see sync.h */
+	void (*synced)(struct io *io, int err);
 };
 
 struct read_io {

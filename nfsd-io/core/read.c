@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
+#include "nfsd-io/core/io_int.h"
+
+/* Room for the partial blocks on both sides of a request; the pool's sizes count on it. */
+#define READ_SLACK (2 * 4096)
+
+size_t read_space(uint32_t count)
+{
+	return (size_t)count + READ_SLACK;
+}
+
+static struct read_io *read_of(struct op *op)
+{
+	return (struct read_io *)((char *)op - offsetof(struct read_io, io.op));
+}
+
+/* Segments of a READ follow one another in the buffer as they do in the file. */
+static uint64_t position(const struct read_io *r)
+{
+	return r->io.plan.seg[0].offset + r->io.done_len;
+}
+
+static void read_more(struct read_io *r)
+{
+	struct io *io = &r->io;
+	const struct dio_segment *seg = &io->plan.seg[io->seg];
+	uint64_t pos = position(r);
+
+	ring_read(io->ring, &io->op, io_fd(io), r->buf->base + io->done_len,
+		  (uint32_t)(seg->offset + seg->len - pos), pos, io_rwf(io), r->buf->index, NULL);
+}
+
+/* `err` counts only when no byte asked for has been read. */
+static void read_finish(struct read_io *r, int err)
+{
+	struct io *io = &r->io;
+	const struct dio_plan *p = &io->plan;
+	uint32_t got = io->done_len > p->pad ? io->done_len - p->pad : 0;
+
+	if (got > p->keep)
+		got = p->keep;
+	io->res = err < 0 && !got ? err : (int)got;
+	r->data = r->buf->base + p->pad;
+	if (!io->have_st) {
+		err = io_stat(io);
+		if (io->res == 0)
+			io->res = err;
+	}
+	r->eof = io->res >= 0 && io->have_st && r->offset + got >= (uint64_t)io->st.st_size;
+	atomic_fetch_add_explicit(&root_stats_here(io->file->root)->expand, io->done_len - got,
+				  memory_order_relaxed);
+	io_finish(io, DIO_READ);
+}
+
+/* Shortness says nothing: only the size, looked at after the data, tells where the file ends. */
+static void read_short(struct read_io *r)
+{
+	struct io *io = &r->io;
+
+	if (io_stat(io) < 0 || position(r) >= (uint64_t)io->st.st_size) {
+		read_finish(r, 0);
+		return;
+	}
+	io->have_st = false;
+	io_continue(io, DIO_READ, position(r), r->buf->base + io->done_len);
+	read_more(r);
+}
+
+static void on_read(struct op *op, int res, bool more)
+{
+	struct read_io *r = read_of(op);
+	struct io *io = &r->io;
+	const struct dio_segment *seg = &io->plan.seg[io->seg];
+
+	(void)more;
+	if (res < 0) {
+		if (io_retry(io, res))
+			read_more(r);
+		else
+			read_finish(r, res);
+		return;
+	}
+	if (res == 0 && !io_retry(io, 0)) {
+		read_finish(r, 0);
+		return;
+	}
+	if (res)
+		io_moved(io, DIO_READ, (uint32_t)res);
+	if (io->done_len >= io->plan.pad + io->plan.keep)
+		read_finish(r, 0);
+	else if (position(r) < seg->offset + seg->len)
+		read_short(r);
+	else if (++io->seg < io->plan.nsegs)
+		read_more(r);
+	else
+		read_finish(r, 0);
+}
+
+static void on_nothing(struct op *op, int res, bool more)
+{
+	(void)res;
+	(void)more;
+	read_finish(read_of(op), 0);
+}
+
+void read_start(struct read_io *r)
+{
+	struct io *io = &r->io;
+
+	assert(r->count <= r->buf->size);
+	io_plan(io, DIO_READ, r->offset, r->count, NULL, r->buf->size);
+	io->op.done = io->plan.nsegs ? on_read : on_nothing;
+	if (io->plan.nsegs)
+		read_more(r);
+	else
+		ring_post(io->ring, &io->op, 0);
+}
