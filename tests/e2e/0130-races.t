@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Eight clients fight over sixteen names: handle and attributes of a reply are one object's.
+. "${srcdir:-.}/tests/lib/daemon.sh"
+need_root
+need ss
+for fs in ext4 tmpfs; do
+	fs_mount "$fs" || { tap_skip "$fs" "cannot be mounted here"; continue; }
+	daemon_export "$FS_DIR"
+	echo "$fs $FS_DIR" >>"$TAP_TMP/list"
+done
+ok_here "daemon starts" daemon_start || { tap_done; exit; }
+while read -r fs dir; do
+	tap_adopt "$fs" "$BUILDDIR/tests/e2e/race" "$DAEMON_HOST" "$DAEMON_PORT" "$dir" "${RACE_SECONDS:-5}" $RANDOM
+done <"$TAP_TMP/list"
+ok_here "daemon is alive" daemon_alive
+ok_here "daemon drains and exits 0" daemon_stop
+tap_done

@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A full file system: the shortage is told truthfully wherever in a WRITE it strikes, and no acknowledged byte is lost.
+. "${srcdir:-.}/tests/lib/daemon.sh"
+need_root
+need ss
+for fs in ext4 xfs; do
+	size=64M
+	[ $fs = xfs ] && size=320M # the least mkfs.xfs makes
+	for mode in direct buffered dontcache; do
+		fs_mount "$fs" $size || { tap_skip "$fs" "cannot be mounted here"; continue 2; }
+		# leave little, so that filling it is quick
+		fallocate -l $(($(df --output=avail -B1 "$FS_DIR" | tail -1) - 20000000)) "$FS_DIR/ballast"
+		daemon_export "$FS_DIR"
+		daemon_conf <<-END
+			[export "$FS_DIR"]
+			read-mode = $mode
+			write-mode = $mode
+		END
+		printf '%s\t%s\n' "$fs $mode" "$FS_DIR" >>"$TAP_TMP/list"
+	done
+done
+ok_here "daemon starts" daemon_start || { tap_done; exit; }
+while IFS=$'\t' read -r name dir; do
+	for start in 0 1000 4095; do
+		for len in 47008 1048576; do
+			tap_adopt "$name from $start by $len" "$BUILDDIR/tests/e2e/space" "$DAEMON_HOST" "$DAEMON_PORT" \
+				"$dir" $start $len $((RANDOM % 3))
+		done
+	done
+done <"$TAP_TMP/list"
+ok_here "daemon drains and exits 0" daemon_stop
+tap_done

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Reload while clients work: unchanged, added, removed, changed and broken exports; a hundred in a row.
+. "${srcdir:-.}/tests/lib/daemon.sh"
+need_root
+need ss jq
+fs_mount ext4 || skip_all "ext4 cannot be mounted here"
+mkdir "$FS_DIR/a" "$FS_DIR/b"
+daemon_export "$FS_DIR/a"
+ok_here "daemon starts" daemon_start || { tap_done; exit; }
+(
+	rc=0
+	while [ ! -e "$TAP_TMP/enough" ] && [ $rc -eq 0 ]; do
+		"$BUILDDIR/tests/e2e/model" "$DAEMON_HOST" "$DAEMON_PORT" "$FS_DIR/a" $RANDOM 100
+		rc=$?
+	done
+	exit $rc
+) >"$TAP_TMP/load" 2>&1 &
+load=$!
+mnt() { "$BUILDDIR/tests/e2e/handles" stale "$DAEMON_HOST" "$DAEMON_PORT" "$1" /dev/null; }
+handles() { "$BUILDDIR/tests/e2e/handles" "$1" "$DAEMON_HOST" "$DAEMON_PORT" "$2" "$TAP_TMP/h"; }
+ok "reload of the same files" daemon_ctl reload
+daemon_export "$FS_DIR/b"
+ok "reload with one more export" daemon_ctl reload
+tap_adopt "the new export" handles save "$FS_DIR/b"
+cp "$DAEMON_DIR/exports" "$TAP_TMP/good"
+echo "$FS_DIR/b 127.0.0.1(rw,no_such_option)" >>"$DAEMON_DIR/exports"
+ok "reload of a broken exports file fails" bash -c "! '$NFSD_IO' reload -S '$DAEMON_DIR/ctl'"
+tap_adopt "the old exports go on" handles check "$FS_DIR/b"
+kill -HUP "$DAEMON_PID"
+tap_adopt "nor does SIGHUP take a broken file" handles check "$FS_DIR/b"
+cp "$TAP_TMP/good" "$DAEMON_DIR/exports"
+sed -i "\\|/b\"|d" "$DAEMON_DIR/exports"
+ok "reload without it" daemon_ctl reload
+tap_adopt "the removed export" handles stale "$FS_DIR/b"
+for i in {1..100}; do
+	[ $((i % 2)) = 0 ] && cp "$TAP_TMP/good" "$DAEMON_DIR/exports" || sed -i "\\|/b\"|d" "$DAEMON_DIR/exports"
+	kill -HUP "$DAEMON_PID"
+done
+ok "a hundred SIGHUPs leave it alive" daemon_alive
+ok "which answers" daemon_ctl status --json
+touch "$TAP_TMP/enough"
+wait $load
+is "I/O on the other export was not disturbed" $? 0
+grep '^not ok' "$TAP_TMP/load" | sed 's/^/# /'
+: >"$DAEMON_DIR/exports"
+daemon_ctl reload >/dev/null 2>&1
+ok "removing the last export does not kill it" daemon_alive
+ok_here "daemon drains and exits 0" daemon_stop
+tap_done
