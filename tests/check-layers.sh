@@ -17,14 +17,14 @@ declare -A may=(
 	[nfsd-io/proto]="$any|\"policy/.*\"|\"rpc/.*\"|\"nfsd-io/(core|proto)/.*\""
 	[nfsd-io/server]="$any|\"policy/.*\"|\"rpc/.*\"|\"nfsd-io/(core|proto|server)/.*\""
 	[nfsd-io/ganesha]="$any|\"nfsd-io/(core|ganesha)/.*\""
-	[tools]="$any|\"policy/.*\""
+	[tools]="$any|\"policy/.*\"|\"tests/lib/.*\""
 )
 
 # Headers that one file or layer alone may see: pattern, then the files that may.
 alone=(
 	'<liburing.*>' 'nfsd-io/core/ring_uring\.c'
 	'<numa.*\.h>' 'nfsd-io/core/pool\.c'
-	'<(jansson|ini|argp|syslog|systemd/.*)\.h>' '(nfsd-io/server|tools)/.*'
+	'<(jansson|ini|argp|systemd/.*)\.h>' '(nfsd-io/server|tools)/.*'
 	'<openssl/.*>' 'nfsd-io/core/.*'
 	'<rpc/.*>' '(rpc|nfsd-io/proto|nfsd-io/server)/.*'
 	'<nfsc/.*>' 'tools/.*'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What nm sees: every global of foo.c begins foo_, and none begins as those of libtirpc, libnfs or ganesha do:
+# What nm sees: every global of foo.c begins foo_ (that of foo_part.c too, and of nfs3_part.c v3_), and none begins as those of libtirpc, libnfs or ganesha do:
 # a program's symbol silently replaces the library's.
 srcdir=${srcdir:-.}
 BUILDDIR=${BUILDDIR:-.}
@@ -30,9 +30,11 @@ globals | sort -u >"$list"
 ours() { grep -v '/librpcgen\.a ' "$list" | grep -vE ' (nfs3|nfs4|mount) xdr_'; }
 
 begins() {
-	local stem symbol bad=0 lib
+	local lib stem noun symbol bad=0
 	while read -r lib stem symbol; do
-		case $symbol in "$stem" | "$stem"_*) continue;; esac
+		noun=${stem%%_*}
+		case $noun in nfs[34]) noun=v${noun#nfs};; esac
+		case $symbol in "$stem" | "$noun"_*) continue;; esac
 		[ -n "${also[$stem]}" ] && [[ $symbol =~ ^(${also[$stem]}) ]] && continue
 		echo "${lib##*/}: $stem.c: $symbol"
 		bad=1
