@@ -14,6 +14,7 @@ TAP_TMP=$(mktemp -d "${TMPDIR:-/tmp}/nfsd-io-test.XXXXXX") || exit 1
 chmod 755 "$TAP_TMP"
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/fs.sh"
+[ "${NFSD_IO_E2E:-}" != no ] || skip_all "NFSD_IO_E2E=no"
 [ -x "$NFSD_IO" ] || skip_all "$NFSD_IO is not built"
 
 DAEMON_DIR=$TAP_TMP/daemon
