@@ -58,6 +58,16 @@ done
 relative() { ! includes "${tree[@]}" | grep -E ':"[^/"]*"$' | grep -v ':"config.h"$'; }
 ok "our headers are named from the top" relative
 
+# A lock nobody knows about is a lock nobody can order.
+locks() {
+	local f bad=0
+	while read -r f; do
+		grep -qF "\`${f#nfsd-io/}\`" HACKING.md || { echo "$f"; bad=1; }
+	done < <(grep -rlE 'pthread_(mutex|rwlock|spinlock)_t' nfsd-io --include='*.[ch]')
+	return $bad
+}
+ok "every file with a lock is in HACKING.md's order" locks
+
 guards() {
 	local f bad=0
 	while read -r f; do
