@@ -6,8 +6,6 @@
  */
 #include "config.h"
 
-#include "nfsd-io/proto/nfs3_dir.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,35 +14,16 @@
 #include <unistd.h>
 
 #include "nfsd-io/core/object.h"
+#include "nfsd-io/proto/nfs3_page.h"
 #include "nfsd-io/proto/status.h"
 #include "nfsd-io/proto/v3.h"
 
 #define GETDENTS_LEN (16 << 10)
 
-bool v3_dir_page_init(struct v3_dir_page *p, uint32_t max, uint32_t dir_max)
-{
-	*p = (struct v3_dir_page){ .max = max, .dir_max = dir_max, .used = V3_DIR_EMPTY };
-	return max >= V3_DIR_EMPTY;
-}
-
-bool v3_dir_page_take(struct v3_dir_page *p, uint32_t name_len, uint32_t extra)
-{
-	uint32_t info = 8 + 4 + ((name_len + 3) & ~3u) + 8; /* fileid, name, cookie */
-
-	if (info + 4 + extra > p->max - p->used) /* 4: "another entry follows" */
-		return false;
-	if (p->dir_max && p->entries && (p->dir_used >= p->dir_max || info > p->dir_max - p->dir_used))
-		return false;
-	p->used += info + 4 + extra;
-	p->dir_used += info;
-	p->entries++;
-	return true;
-}
-
 struct dir_call {
 	bool plus;
 	uint64_t cookie;
-	struct v3_dir_page page;
+	struct v3_page page;
 	struct cursor out; /* over the buffer: entries only */
 	bool eof;
 	bool have_st;
@@ -111,7 +90,7 @@ static bool put_entry(struct req *r, int dirfd, const struct dirent64 *e)
 
 	if (d->plus)
 		find_extra(r, dirfd, e->d_name, &x);
-	if (!v3_dir_page_take(&d->page, len, d->plus ? extra_len(&x) : 0))
+	if (!v3_page_take(&d->page, len, d->plus ? extra_len(&x) : 0))
 		return false;
 	cursor_put_bool(&d->out, true);
 	cursor_put_u64(&d->out, d->plus && x.have_st ? x.st.st_ino : entry_fileid(r, d, e));
@@ -224,7 +203,7 @@ static enum req_step_result dir_begin(struct req *r, uint32_t max, uint32_t dir_
 		most = r->env->max_read;
 	if (max > most)
 		max = (uint32_t)most;
-	if (!v3_dir_page_init(&d->page, max, dir_max)) {
+	if (!v3_page_init(&d->page, max, dir_max)) {
 		v3_reply_status(r, NFS3ERR_TOOSMALL, 0);
 		v3_put_post(&r->reply, r->export->root, NULL);
 		return STEP_REPLY;
