@@ -283,7 +283,6 @@ static void take_result(struct conn *c)
 	} else if (!r->res) {
 		conn_close(c);
 	} else {
-		atomic_fetch_add_explicit(&c->w->stats.bytes_in, (uint64_t)r->res, memory_order_relaxed);
 		if (r->direct) {
 			took_direct(c);
 		} else {

@@ -106,7 +106,6 @@ static void take_result(struct conn *c)
 		return;
 	}
 	s->skip += (size_t)s->res;
-	atomic_fetch_add_explicit(&c->w->stats.bytes_out, (uint64_t)s->res, memory_order_relaxed);
 	settle(c);
 }
 

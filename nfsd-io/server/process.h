@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the server asks of its own process before it starts a thread: signals, limits, capabilities. */
+#ifndef SERVER_PROCESS_H
+#define SERVER_PROCESS_H
+
+#include <signal.h>
+
+/* How descriptors are shared out, from RLIMIT_NOFILE. */
+struct process_fds {
+	unsigned connections; /* at most what was asked */
+	unsigned files;	      /* open files (three descriptors each) */
+};
+
+/*
+ * Block the signals the server waits for (into *waited), ignore SIGPIPE and
+ * SIGXFSZ (a WRITE past RLIMIT_FSIZE answers EFBIG), clear the umask, raise
+ * RLIMIT_NOFILE to its hard limit, and drop CAP_SYS_RESOURCE, so that no
+ * user's data takes the blocks a file system reserves for root or ignores a
+ * quota.
+ */
+void process_prepare(sigset_t *waited);
+/* After process_prepare(). */
+void process_share_fds(unsigned connections, struct process_fds *out);
+/* In a child made by fork(): undo what exec would hand on. */
+void process_restore(void);
+
+#endif

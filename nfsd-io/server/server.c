@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nfsd-io/proto/mountlist.h"
+#include "nfsd-io/server/control.h"
+#include "nfsd-io/server/current.h"
+#include "nfsd-io/server/groups.h"
+#include "nfsd-io/server/log.h"
+#include "nfsd-io/server/notify.h"
+#include "nfsd-io/server/port.h"
+#include "nfsd-io/server/process.h"
+#include "nfsd-io/server/run.h"
+#include "nfsd-io/server/server.h"
+#include "nfsd-io/server/topology.h"
+#include "nfsd-io/server/worker.h"
+
+#define SECOND 1000000000ull
+#define DRAIN_NS (20 * SECOND)
+#define ABORT_NS (5 * SECOND)
+#define SWEEP_MS 1000
+
+enum { EXIT_CONF = 6 };
+
+struct server {
+	struct current *current;
+	struct proto_env env;
+	struct connreg *conns;
+	struct groups *groups;
+	struct port *port;
+	uint16_t number; /* the NFS port */
+	struct worker *workers[ROOT_WORKERS];
+	struct place_worker place[ROOT_WORKERS];
+	unsigned nworkers;
+	struct control *control;
+	struct process_fds fds;
+	uint64_t start_time;
+	sigset_t waited;
+	int signal_fd, wake_fd;
+	_Atomic bool stop;     /* asked for by the control socket */
+	_Atomic bool sweeping; /* files are cached: the main thread wakes once a second */
+	pid_t run;
+	int status;
+};
+
+/* --- what the protocol asks of the process ------------------------------------ */
+
+static struct export_table *env_exports(void *arg)
+{
+	return server_exports(arg);
+}
+
+static int env_groups(void *arg, uid_t uid, gid_t gid, gid_t **gids, unsigned *n)
+{
+	struct server *s = arg;
+
+	return groups_lookup(s->groups, uid, gid, gids, n);
+}
+
+static void wake(struct server *s)
+{
+	uint64_t one = 1;
+
+	if (write(s->wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		log_line(LOG_ERR, "eventfd: %s", strerror(errno));
+}
+
+/* After each turn of each worker: files were perhaps opened, so somebody must close them one day. */
+static void turned(void *arg)
+{
+	struct server *s = arg;
+
+	if (atomic_load_explicit(&s->sweeping, memory_order_relaxed) || !fdcache_count(s->env.files))
+		return;
+	if (!atomic_exchange(&s->sweeping, true))
+		wake(s);
+}
+
+/* --- start --------------------------------------------------------------------- */
+
+static int complain(int err, const char *what)
+{
+	log_line(LOG_ERR, "%s: %s", what, strerror(-err));
+	return err;
+}
+
+static void print_errors(struct conf_errors *e)
+{
+	unsigned i;
+
+	for (i = 0; i < e->n; i++)
+		fprintf(stderr, "%s\n", e->line[i]);
+	conf_errors_free(e);
+}
+
+static void log_errors(struct conf_errors *e, int priority)
+{
+	unsigned i;
+
+	for (i = 0; i < e->n; i++)
+		log_line(priority, "%s", e->line[i]);
+}
+
+static int make_env(struct server *s, const struct conf *c)
+{
+	struct fdcache_params fp = {.max_files = s->fds.files};
+	struct proto_env *env = &s->env;
+	struct drc_params dp = {.conn_alive = connreg_alive};
+	int err;
+
+	env->arg = s;
+	env->exports = env_exports;
+	env->groups = env_groups;
+	env->log = log_env;
+	env->max_read = c->max_read;
+	env->max_write = c->max_write;
+	env->manage_gids = c->manage_gids;
+	env->state_dir = c->state_dir;
+	verifier_init(&env->verifier);
+	err = handle_key_load(&env->key, c->key_file);
+	if (err)
+		return complain(err, c->key_file);
+	err = connreg_new(&s->conns);
+	if (!err)
+		err = groups_new(&s->groups);
+	if (!err)
+		err = mountlist_new(&env->mounts);
+	if (!err)
+		err = offload_new(&env->offload, 0);
+	dp.arg = s->conns;
+	if (!err)
+		err = drc_new(&env->drc, &dp);
+	fp.offload = env->offload;
+	fp.verifier = &env->verifier;
+	fp.key = env->key;
+	if (!err)
+		err = fdcache_new(&env->files, &fp);
+	return err ? complain(err, "start") : 0;
+}
+
+static int bind_ports(struct server *s, const struct conf *c)
+{
+	struct port_params pp = {.hosts = c->hosts, .nhosts = c->nhosts, .any_will_do = c->embedded};
+	char why[320] = "";
+	int ret;
+
+	ret = port_new(&s->port);
+	if (ret)
+		return complain(ret, "start");
+	ret = port_bind(s->port, &pp, c->port, why, sizeof(why));
+	if (ret > 0) {
+		s->number = (uint16_t)ret;
+		if (c->mountd_port && c->mountd_port != s->number)
+			ret = port_bind(s->port, &pp, c->mountd_port, why, sizeof(why));
+	}
+	if (ret < 0)
+		log_line(LOG_ERR, "%s", why);
+	return ret < 0 ? ret : 0;
+}
+
+static int start_workers(struct server *s, const struct conf *c)
+{
+	unsigned n = topology_place(c->threads, s->place, ROOT_WORKERS);
+	unsigned i;
+	int err;
+
+	for (i = 0; i < n; i++) {
+		struct worker_params wp = {
+			.number = i, .cpu = s->place[i].cpu, .node = s->place[i].mem_node,
+			.engine = c->engine, .queue_depth = c->queue_depth,
+			.pool_bytes = c->buffer_pool / n, .env = &s->env, .conns = s->conns,
+			.turned = turned, .arg = s,
+		};
+
+		err = worker_new(&s->workers[i], &wp);
+		if (err)
+			return complain(err, "I/O engine");
+		s->nworkers++;
+	}
+	log_line(LOG_INFO, "%u workers on %s (%s)", n, ring_engine_name(s->workers[0]->ring),
+		 ring_engine_why(s->workers[0]->ring));
+	return 0;
+}
+
+static void free_words(char **words, unsigned n)
+{
+	while (n)
+		free(words[--n]);
+	free(words);
+}
+
+static void announce(struct server *s)
+{
+	struct export_table *t = server_exports(s);
+	char **text = NULL, status[96];
+	unsigned n = server_listeners(s, &text), i, up = 0;
+
+	for (i = 0; i < n; i++)
+		log_line(LOG_NOTICE, "listening on %s", text[i]);
+	free_words(text, n);
+	for (i = 0; i < t->n; i++) {
+		up += !t->exports[i].down;
+		if (t->exports[i].down)
+			log_line(LOG_WARNING, "%s: not served: %s", t->exports[i].path, t->exports[i].down);
+		else
+			log_line(LOG_INFO, "serving %s", t->exports[i].path);
+	}
+	snprintf(status, sizeof(status), "serving %u of %u exports on port %u", up, t->n, s->number);
+	export_table_put(t);
+	notify_ready(status);
+}
+
+static int start(struct server *s)
+{
+	const struct conf *c = server_conf(s);
+	struct port_service ps = {.workers = s->workers, .env = &s->env};
+	int err;
+
+	process_share_fds(c->max_connections, &s->fds);
+	if (s->fds.connections < c->max_connections)
+		log_line(LOG_WARNING, "RLIMIT_NOFILE leaves room for %u connections (max-connections = %u)",
+			 s->fds.connections, c->max_connections);
+	err = make_env(s, c);
+	if (!err)
+		err = bind_ports(s, c);
+	if (!err)
+		err = start_workers(s, c);
+	if (err)
+		return err;
+	ps.nworkers = s->nworkers;
+	ps.conns = s->conns;
+	ps.max_connections = s->fds.connections;
+	err = port_start(s->port, &ps);
+	if (err)
+		return complain(err, "accept");
+	err = control_start(&s->control, s);
+	if (err)
+		return complain(err, c->socket);
+	announce(s);
+	return 0;
+}
+
+/* --- run ----------------------------------------------------------------------- */
+
+static void reload(struct server *s)
+{
+	struct conf_errors e = {0};
+	int err = server_reload(s, &e);
+
+	log_errors(&e, err ? LOG_ERR : LOG_WARNING);
+	conf_errors_free(&e);
+}
+
+static int start_command(struct server *s, const char *cmd)
+{
+	struct export_table *t = server_exports(s);
+	pid_t pid = run_start(cmd, s->number, t->n ? t->exports[0].path : "");
+
+	export_table_put(t);
+	if (pid < 0)
+		return complain((int)pid, cmd);
+	s->run = pid;
+	return 0;
+}
+
+/* True when the server is to end. */
+static bool take_signal(struct server *s)
+{
+	struct signalfd_siginfo si;
+
+	while (read(s->signal_fd, &si, sizeof(si)) == sizeof(si)) {
+		switch (si.ssi_signo) {
+		case SIGTERM:
+		case SIGINT:
+			log_line(LOG_NOTICE, "%s: stopping", strsignal((int)si.ssi_signo));
+			return true;
+		case SIGHUP:
+			reload(s);
+			break;
+		case SIGCHLD:
+			if (s->run && run_ended(s->run, &s->status)) {
+				s->run = 0;
+				return true;
+			}
+			break;
+		}
+	}
+	return false;
+}
+
+static void sweep(struct server *s)
+{
+	fdcache_sweep(s->env.files, worker_clock_ns());
+	if (!fdcache_count(s->env.files))
+		s->sweeping = false;
+}
+
+static void run(struct server *s)
+{
+	struct pollfd fds[2] = {{.fd = s->signal_fd, .events = POLLIN}, {.fd = s->wake_fd, .events = POLLIN}};
+	uint64_t n;
+
+	for (;;) {
+		if (!poll(fds, 2, s->sweeping ? SWEEP_MS : -1))
+			sweep(s);
+		if ((fds[0].revents & POLLIN) && take_signal(s))
+			return;
+		if ((fds[1].revents & POLLIN) && read(s->wake_fd, &n, sizeof(n)) < 0)
+			continue;
+		if (s->stop)
+			return;
+	}
+}
+
+/* --- stop ---------------------------------------------------------------------- */
+
+/* Wait for all workers; how many have not ended. */
+static unsigned wait_workers(struct server *s, uint64_t deadline)
+{
+	unsigned i, left = 0;
+
+	for (i = 0; i < s->nworkers; i++) {
+		if (worker_wait(s->workers[i], deadline))
+			left++;
+	}
+	return left;
+}
+
+static void free_workers(struct server *s)
+{
+	unsigned i;
+
+	for (i = 0; i < s->nworkers; i++)
+		worker_free(s->workers[i]);
+	s->nworkers = 0;
+}
+
+/* Answer what runs; after DRAIN_NS cut the connections.  False when requests are stuck in the kernel. */
+static bool drain(struct server *s)
+{
+	unsigned i;
+
+	port_stop(s->port);
+	for (i = 0; i < s->nworkers; i++)
+		worker_drain(s->workers[i]);
+	if (!wait_workers(s, worker_clock_ns() + DRAIN_NS))
+		return true;
+	log_line(LOG_WARNING, "some connections did not drain in %llu s and are cut", DRAIN_NS / SECOND);
+	for (i = 0; i < s->nworkers; i++)
+		worker_abort(s->workers[i]);
+	return !wait_workers(s, worker_clock_ns() + ABORT_NS);
+}
+
+static void free_env(struct proto_env *env)
+{
+	if (env->files)
+		fdcache_free(env->files);
+	if (env->offload)
+		offload_free(env->offload);
+	if (env->drc)
+		drc_free(env->drc);
+	if (env->mounts)
+		mountlist_free(env->mounts);
+	if (env->key)
+		handle_key_free(env->key);
+}
+
+/* 0, or 1 when something would not end: then everything is left as it is, for the process is about to. */
+static int stop(struct server *s)
+{
+	notify_stopping();
+	if (s->run)
+		kill(s->run, SIGTERM);
+	if (s->port && !drain(s)) {
+		log_line(LOG_ERR, "requests are stuck in the kernel; leaving without them");
+		return 1;
+	}
+	control_stop(s->control); /* it looks at the workers */
+	free_workers(s);
+	port_free(s->port);
+	free_env(&s->env);
+	if (s->groups)
+		groups_free(s->groups);
+	connreg_free(s->conns);
+	current_free(s->current);
+	close(s->signal_fd);
+	close(s->wake_fd);
+	return 0;
+}
+
+static int prepare(struct server *s, const struct server_options *o)
+{
+	struct conf_errors e = {0};
+	const struct conf *c;
+	int err;
+
+	process_prepare(&s->waited);
+	err = current_new(&s->current, o, &e);
+	print_errors(&e);
+	if (err)
+		return EXIT_CONF;
+	c = server_conf(s);
+	log_open(c->log_target, c->log_level, c->log_ratelimit_ns);
+	s->start_time = (uint64_t)time(NULL);
+	s->signal_fd = signalfd(-1, &s->waited, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->signal_fd < 0 || s->wake_fd < 0) {
+		complain(-errno, "start");
+		return EXIT_FAILURE;
+	}
+	return 0;
+}
+
+int server_run(const struct server_options *o)
+{
+	struct server *s = calloc(1, sizeof(*s));
+	int status;
+
+	if (!s)
+		return EXIT_FAILURE;
+	status = prepare(s, o);
+	if (status) {
+		free(s);
+		return status;
+	}
+	if (start(s) || (o->run && start_command(s, o->run)))
+		s->status = EXIT_FAILURE;
+	else
+		run(s);
+	status = s->status;
+	if (stop(s))
+		return EXIT_FAILURE;
+	log_close();
+	free(s);
+	return status;
+}
+
+/* --- for the control socket ------------------------------------------------------ */
+
+struct export_table *server_exports(struct server *s)
+{
+	return current_exports(s->current);
+}
+
+const struct conf *server_conf(struct server *s)
+{
+	return current_conf(s->current);
+}
+
+int server_reload(struct server *s, struct conf_errors *e)
+{
+	const struct conf *c;
+	int err;
+
+	notify_reloading();
+	err = current_reload(s->current, s->env.files, e);
+	if (err) {
+		log_line(LOG_ERR, "reload: errors; the old configuration stays in force");
+	} else {
+		c = server_conf(s);
+		log_set(c->log_level, c->log_ratelimit_ns);
+		groups_flush(s->groups);
+		log_line(LOG_NOTICE, "reloaded");
+	}
+	announce(s);
+	return err;
+}
+
+void server_stop(struct server *s)
+{
+	s->stop = true;
+	wake(s);
+}
+
+unsigned server_workers(struct server *s)
+{
+	return s->nworkers;
+}
+
+void server_worker_info(struct server *s, unsigned n, struct worker_info *out)
+{
+	const struct worker *w = s->workers[n];
+
+	memset(out, 0, sizeof(*out));
+	out->number = n;
+	out->cpu = s->place[n].cpu;
+	out->node = s->place[n].node;
+	out->connections = w->nconns;
+	out->accepted = w->accepted;
+	snprintf(out->engine, sizeof(out->engine), "%s", ring_engine_name(w->ring));
+	snprintf(out->engine_why, sizeof(out->engine_why), "%s", ring_engine_why(w->ring));
+	out->inflight = w->inflight;
+	out->buffers_in_use = w->buffers_in_use;
+}
+
+/* req_stats is an array of counters in all but name. */
+void server_req_stats(struct server *s, struct req_stats *sum)
+{
+	_Atomic uint64_t *to = (_Atomic uint64_t *)sum;
+	unsigned i, k;
+
+	memset(sum, 0, sizeof(*sum));
+	for (i = 0; i < s->nworkers; i++) {
+		const _Atomic uint64_t *from = (const _Atomic uint64_t *)&s->workers[i]->stats;
+
+		for (k = 0; k < sizeof(*sum) / sizeof(*to); k++)
+			atomic_store_explicit(&to[k],
+					      atomic_load_explicit(&to[k], memory_order_relaxed) +
+						      atomic_load_explicit(&from[k], memory_order_relaxed),
+					      memory_order_relaxed);
+	}
+}
+
+const struct proto_env *server_env(struct server *s)
+{
+	return &s->env;
+}
+
+unsigned server_listeners(struct server *s, char ***out)
+{
+	return port_addresses(s->port, out);
+}
+
+uint64_t server_start_time(struct server *s)
+{
+	return s->start_time;
+}
