@@ -97,6 +97,6 @@ void write_start(struct write_io *w)
 	io->op.done = io->plan.nsegs ? on_write : on_nothing;
 	if (io->plan.nsegs)
 		write_more(w);
-	else
-		ring_post(io->ring, &io->op, 0);
+	else /* nothing asked, or nothing below the largest offset */
+		ring_post(io->ring, &io->op, w->count ? -EFBIG : 0);
 }

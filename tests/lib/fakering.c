@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "tests/lib/fakering.h"
+
+#include <check.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CALLS 256
+
+struct fakering_call fakering_log[CALLS];
+unsigned fakering_calls;
+
+static int script[CALLS];
+static unsigned nscript, next_answer;
+static struct op *pending[CALLS];
+static unsigned npending;
+
+void fakering_script(const int *answers, unsigned n)
+{
+	ck_assert_uint_eq(npending, 0);
+	ck_assert_uint_le(n, CALLS);
+	if (n)
+		memcpy(script, answers, n * sizeof(*answers));
+	nscript = n;
+	next_answer = 0;
+	fakering_calls = 0;
+}
+
+static void start(struct op *op, enum op_kind kind, int fd)
+{
+	ck_assert_int_eq(op->kind, OP_NONE);
+	ck_assert_uint_lt(npending, CALLS);
+	op->kind = kind;
+	op->fd = fd;
+	pending[npending++] = op;
+}
+
+static void start_rw(struct op *op, enum op_kind kind, int fd, void *buf, uint32_t len,
+		     uint64_t offset, unsigned rwf, int buf_index, const struct cred *cred)
+{
+	ck_assert_uint_gt(len, 0);
+	op->iov = (struct iovec){ buf, len };
+	op->offset = offset;
+	op->flags = rwf;
+	op->buf_index = buf_index;
+	op->cred = cred;
+	start(op, kind, fd);
+}
+
+void ring_read(struct ring *r, struct op *op, int fd, void *buf, uint32_t len, uint64_t offset,
+	       unsigned rwf, int buf_index, const struct cred *cred)
+{
+	(void)r;
+	start_rw(op, OP_READ, fd, buf, len, offset, rwf, buf_index, cred);
+}
+
+void ring_write(struct ring *r, struct op *op, int fd, const void *buf, uint32_t len,
+		uint64_t offset, unsigned rwf, int buf_index, const struct cred *cred)
+{
+	(void)r;
+	start_rw(op, OP_WRITE, fd, (void *)buf, len, offset, rwf, buf_index, cred);
+}
+
+void ring_fsync(struct ring *r, struct op *op, int fd, bool datasync)
+{
+	(void)r;
+	op->iov = (struct iovec){ NULL, 0 };
+	op->offset = 0;
+	op->flags = datasync;
+	start(op, OP_FSYNC, fd);
+}
+
+void ring_post(struct ring *r, struct op *op, int res)
+{
+	(void)r;
+	op->res = res;
+	start(op, OP_POSTED, -1);
+}
+
+int ring_buffer_register(struct ring *r, unsigned index, void *base, size_t len)
+{
+	(void)r;
+	(void)index;
+	(void)base;
+	(void)len;
+	return -ENOTSUP;
+}
+
+static int carry_out(const struct op *op)
+{
+	int answer = next_answer < nscript ? script[next_answer] : FAKERING_ALL;
+	size_t len = op->iov.iov_len;
+	ssize_t n = 0;
+
+	if (op->kind == OP_POSTED)
+		return op->res;
+	next_answer++;
+	if (answer < 0)
+		return answer;
+	if (len > (size_t)answer)
+		len = (size_t)answer;
+	if (op->kind == OP_READ)
+		n = pread(op->fd, op->iov.iov_base, len, (off_t)op->offset);
+	else if (op->kind == OP_WRITE)
+		n = pwrite(op->fd, op->iov.iov_base, len, (off_t)op->offset);
+	return n < 0 ? -errno : (int)n;
+}
+
+void fakering_run(bool last_first)
+{
+	while (npending) {
+		unsigned i = last_first ? npending - 1 : 0;
+		struct op *op = pending[i];
+		int res = carry_out(op);
+
+		npending--;
+		memmove(&pending[i], &pending[i + 1], (npending - i) * sizeof(pending[0]));
+		ck_assert_uint_lt(fakering_calls, CALLS);
+		fakering_log[fakering_calls++] = (struct fakering_call){
+			op->kind, op->fd,	 op->offset,	   (uint32_t)op->iov.iov_len,
+			op->flags, op->buf_index, op->iov.iov_base, op->cred, res,
+		};
+		op->kind = OP_NONE;
+		op->done(op, res, false);
+	}
+}
