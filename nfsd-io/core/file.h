@@ -38,10 +38,12 @@ struct file {
 	_Atomic uint32_t mem_align, offset_align, read_align; /* bytes; refreshed after EINVAL */
 	_Atomic uint64_t unsynced; /* WRITEs completed UNSTABLE and not covered by a good sync since */
 	_Atomic uint32_t sync_epoch; /* sync.c's own: starts at 0 */
-	/* the cache's own */
-	struct file *hash_next, *lru_prev, *lru_next;
+	/* the cache's own, under its shard's lock */
+	struct file *hash_next, *newer, *older;
 	uint64_t used_ns;
-	bool hashed;
+	bool hashed;	/* in the table, which then holds a reference */
+	bool cleaning;	/* being synced before it is dropped */
+	struct offload_job job;
 };
 
 struct fdcache_params {
@@ -53,7 +55,8 @@ struct fdcache_params {
 };
 
 int fdcache_new(struct fdcache **out, const struct fdcache_params *p);
-void fdcache_free(struct fdcache *c); /* syncs unsynced files first */
+/* Syncs unsynced files first.  All references must be put; free it before its offload threads. */
+void fdcache_free(struct fdcache *c);
 
 /* Counted reference when cached with enough access; else NULL.  Never blocks or makes a system call. */
 struct file *fdcache_peek(struct fdcache *c, const struct fh *fh, enum file_access a);
@@ -68,19 +71,36 @@ int fdcache_open(struct fdcache *c, struct root *r, const struct fh *fh, const s
 		 enum file_access a, struct file **out);
 
 struct file *file_get(struct file *f);
-void file_put(struct file *f); /* NULL is fine */
+/* NULL is fine.  The last one closes, on an offload thread, after a sync when one is due. */
+void file_put(struct file *f);
 
 /* The object lost a name (REMOVE, RENAME over): drop it when no link is left, so that space is freed. */
 void fdcache_forget(struct fdcache *c, const struct fh *fh);
 /* Close what belongs to root `r` (unexported). */
 void fdcache_purge(struct fdcache *c, const struct root *r);
-/* Close idle files; the server calls it about once a second while fdcache_count() > 0. */
+/* Close idle files; the server calls it about once a second while fdcache_count() > 0.  CLOCK_MONOTONIC. */
 void fdcache_sweep(struct fdcache *c, uint64_t now_ns);
 /* Free descriptors in a hurry (accept hit EMFILE); returns how many files were dropped. */
 unsigned fdcache_shed(struct fdcache *c, unsigned want);
 unsigned fdcache_count(const struct fdcache *c);
 
-struct fdcache_stats { uint64_t hits, misses, evictions, sync_failures; unsigned files; };
+struct fdcache_stats {
+	uint64_t hits, misses, evictions, sync_failures;
+	unsigned files;
+};
 void fdcache_stats(struct fdcache *c, struct fdcache_stats *out);
+
+/*
+ * The rest is between file.c and fdcache.c.
+ * Open what `p` names under `r` without looking at any cache; one reference.
+ */
+int file_open(struct file **out, struct fdcache *c, struct root *r, const struct fh *fh,
+	      const struct handle_parts *p, enum file_access a);
+/* Give up a file with no references left: sync if due (result as sync_now), close, free.  Blocks. */
+int file_close(struct file *f, struct verifier *v);
+/* 0, -ESTALE when no name is left. */
+int file_linked(const struct file *f);
+/* Called by file_put() for the last reference. */
+void fdcache_release(struct fdcache *c, struct file *f);
 
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <unistd.h>
 
 /*
  * The write-back error that `fd` has not reported yet: 0 or -errno.  Waiting
@@ -48,19 +49,18 @@ static uint32_t settle_begin(struct file *f)
 	}
 }
 
-static int settle(struct io *io, int err)
+static int settle(struct file *f, struct sync_mark m, struct verifier *v, int err)
 {
-	struct file *f = io->file;
 	uint32_t epoch = settle_begin(f);
 	int other = f->dio_fd >= 0 ? pending_error(f->dio_fd) : 0;
-	bool ours = io->mark.epoch == epoch;
+	bool ours = m.epoch == epoch;
 
 	if (err == 0)
 		err = other;
 	if (err < 0)
-		verifier_error(io->verifier, err);
+		verifier_error(v, err);
 	else if (ours)
-		atomic_fetch_sub(&f->unsynced, io->mark.unsynced);
+		atomic_fetch_sub(&f->unsynced, m.unsynced);
 	atomic_store(&f->sync_epoch, err == 0 && ours ? epoch + 2 : epoch);
 	return err;
 }
@@ -70,7 +70,7 @@ static void on_fsync(struct op *op, int res, bool more)
 	struct io *io = (struct io *)((char *)op - offsetof(struct io, op));
 
 	(void)more;
-	io->synced(io, settle(io, res < 0 ? res : 0));
+	io->synced(io, settle(io->file, io->mark, io->verifier, res < 0 ? res : 0));
 }
 
 void sync_start(struct io *io, bool datasync, void (*over)(struct io *io, int err))
@@ -80,4 +80,13 @@ void sync_start(struct io *io, bool datasync, void (*over)(struct io *io, int er
 	io->op.done = on_fsync;
 	atomic_fetch_add_explicit(&root_stats_here(io->file->root)->syncs, 1, memory_order_relaxed);
 	ring_fsync(io->ring, &io->op, io->file->fd, datasync);
+}
+
+int sync_now(struct file *f, struct verifier *v)
+{
+	struct sync_mark m = mark(f);
+
+	if (m.unsynced == 0)
+		return 0;
+	return settle(f, m, v, fdatasync(f->fd) < 0 ? -errno : 0);
 }
