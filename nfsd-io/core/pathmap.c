@@ -127,6 +127,13 @@ int pathmap_learn(struct pathmap *m, int dirfd, const char *name, const struct k
 	return rc < 0 ? rc : pathmap_set(m, id, &parent, name);
 }
 
+static int pathmap_top(const struct pathmap *m)
+{
+	int fd = fcntl(m->rootfd, F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
 /* One step down from *fd, which it replaces; what is there now is learnt. */
 static int pathmap_walk_step(struct pathmap *m, int *fd, const char *name, struct khandle *at)
 {
@@ -152,9 +159,9 @@ int pathmap_learn_fd(struct pathmap *m, int fd, const struct khandle *id)
 	rc = object_path_below(m->rootfd, fd, path, sizeof(path));
 	if (rc < 0)
 		return rc;
-	dir = fcntl(m->rootfd, F_DUPFD_CLOEXEC, 0);
+	dir = pathmap_top(m);
 	if (dir < 0)
-		return -errno;
+		return dir;
 	for (name = strtok_r(path, "/", &save); name && rc == 0; name = strtok_r(NULL, "/", &save))
 		rc = pathmap_walk_step(m, &dir, name, &at);
 	close(dir);
@@ -206,7 +213,7 @@ __attribute__((noinline)) static int pathmap_follow(struct pathmap *m, const str
 	at[0] = names;
 	for (int i = 1; i < n; i++)
 		at[i] = at[i - 1] + strlen(at[i - 1]) + 1;
-	fd = fcntl(m->rootfd, F_DUPFD_CLOEXEC, 0);
+	fd = pathmap_top(m);
 	for (int i = n - 1; i >= 0 && fd >= 0; i--) {
 		next = object_step(m->dev, fd, at[i]);
 		close(fd);
@@ -259,7 +266,7 @@ static int pathmap_repair(struct pathmap *m, const struct khandle *id, const str
 	int dir, fd;
 
 	if (khandle_equal(parent, &m->root))
-		dir = fcntl(m->rootfd, F_DUPFD_CLOEXEC, 0);
+		dir = pathmap_top(m);
 	else
 		dir = pathmap_resolve(m, parent, depth + 1);
 	if (dir < 0)

@@ -8,13 +8,9 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "tests/lib/loopfs.h"
+#include "tests/lib/everyfs.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/unit.h"
-
-static const char *const FSTYPES[] = { "ext4", "xfs", "btrfs", "tmpfs" };
-static struct loopfs fs[4];
-static bool mounted;
 
 /* Everything a cache needs, over a fresh directory. */
 static struct world {
@@ -25,19 +21,6 @@ static struct world {
 	struct verifier verifier;
 	struct fdcache *cache;
 } w;
-
-static void mount_all(void)
-{
-	for (int i = 0; mounted && i < 4; i++)
-		if (loopfs_up(&fs[i], FSTYPES[i]) < 0)
-			printf("# %s cannot be mounted here: not tested\n", FSTYPES[i]);
-}
-
-static void unmount_all(void)
-{
-	for (int i = 0; i < 4; i++)
-		loopfs_down(&fs[i]);
-}
 
 static void world_make(const char *base, unsigned max_files)
 {
@@ -204,13 +187,11 @@ END_TEST
 
 START_TEST(a_direct_twin_exists_exactly_where_alignment_is_reported)
 {
-	bool direct = _i < 2; /* ext4, xfs */
+	bool direct = _i == EVERYFS_EXT4 || _i == EVERYFS_XFS;
 	struct file *f;
 	struct fh fh;
 
-	if (!fs[_i].dir[0])
-		return;
-	world_make(fs[_i].dir, 0);
+	world_make(everyfs_dir(_i), 0);
 	scratch_write(dirfd_of_world(), "a", "hello");
 	fh = fh_of("a");
 	for (enum file_access a = FILE_READ; a <= FILE_WRITE; a++) {
@@ -681,13 +662,13 @@ static Suite *suite(void)
 	Suite *s = suite_create("fdcache");
 	TCase *tc = tcase_create("fdcache");
 
-	tcase_add_unchecked_fixture(tc, mount_all, unmount_all);
+	tcase_add_unchecked_fixture(tc, everyfs_up, everyfs_down);
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, peek_finds_only_what_was_opened_with_enough_access);
 	tcase_add_test(tc, first_write_replaces_the_read_only_file_and_serves_reads);
 	tcase_add_test(tc, only_regular_files_are_opened_for_io);
-	if (mounted)
-		tcase_add_loop_test(tc, a_direct_twin_exists_exactly_where_alignment_is_reported, 0, 4);
+	if (everyfs_able)
+		tcase_add_loop_test(tc, a_direct_twin_exists_exactly_where_alignment_is_reported, 0, EVERYFS);
 	tcase_add_test(tc, a_removed_file_is_stale_and_its_space_is_freed);
 	tcase_add_test(tc, a_removed_file_in_use_elsewhere_is_stale_too);
 	tcase_add_test(tc, a_file_with_another_name_left_is_kept);
@@ -709,10 +690,6 @@ static Suite *suite(void)
 
 int main(void)
 {
-	const char *why;
-
-	mounted = loopfs_able(&why);
-	if (!mounted)
-		printf("# real file systems not tested: %s\n", why);
+	everyfs_init();
 	return unit_run(suite());
 }

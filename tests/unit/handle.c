@@ -3,34 +3,9 @@
 #include "nfsd-io/core/handle.h"
 
 #include "nfsd-io/core/khandle.h"
-#include "tests/lib/loopfs.h"
+#include "tests/lib/everyfs.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/unit.h"
-
-static const char *const FSTYPES[] = { "ext4", "xfs", "btrfs", "tmpfs" };
-static struct loopfs fs[4];
-static bool mounted;
-
-static void mount_all(void)
-{
-	for (int i = 0; i < 4; i++)
-		if (loopfs_up(&fs[i], FSTYPES[i]) < 0)
-			printf("# %s cannot be mounted here: not tested\n", FSTYPES[i]);
-}
-
-static void unmount_all(void)
-{
-	for (int i = 0; i < 4; i++)
-		loopfs_down(&fs[i]);
-}
-
-/* The file system of this loop test; the test ends when it is not there. */
-static const char *fs_dir(int i)
-{
-	if (!fs[i].dir[0])
-		exit(EXIT_SUCCESS);
-	return fs[i].dir;
-}
 
 static struct handle_key *key_of(uint8_t byte)
 {
@@ -222,7 +197,7 @@ static int open_fh(const struct handle_key *k, struct root *r, const struct fh *
 START_TEST(every_kind_of_object_opens_by_its_handle)
 {
 	static const char *const names[] = { "file", "dir", "link", "fifo" };
-	const char *dir = scratch_dir(fs_dir(_i));
+	const char *dir = scratch_dir(everyfs_dir(_i));
 	struct root *r = root_at(dir, 0);
 	struct handle_key *k = key_of(1);
 	struct fh fh, again;
@@ -253,7 +228,7 @@ END_TEST
 
 START_TEST(root_handle_opens_the_root)
 {
-	const char *dir = scratch_dir(fs_dir(_i));
+	const char *dir = scratch_dir(everyfs_dir(_i));
 	struct root *r = root_at(dir, 7);
 	struct handle_key *k = key_of(1);
 	struct handle_parts p;
@@ -275,7 +250,7 @@ END_TEST
 
 START_TEST(renamed_file_keeps_its_handle_over_a_reopened_root)
 {
-	const char *dir = scratch_dir(fs_dir(_i));
+	const char *dir = scratch_dir(everyfs_dir(_i));
 	struct root *r = root_at(dir, 0);
 	struct handle_key *k = key_of(1);
 	struct fh before, after;
@@ -302,7 +277,7 @@ END_TEST
 
 START_TEST(deleted_and_recreated_file_is_stale)
 {
-	const char *dir = scratch_dir(fs_dir(_i));
+	const char *dir = scratch_dir(everyfs_dir(_i));
 	struct root *r = root_at(dir, 0);
 	struct handle_key *k = key_of(1);
 	struct fh fh, next;
@@ -328,7 +303,7 @@ END_TEST
 
 START_TEST(a_handle_of_another_root_is_stale)
 {
-	const char *dir = scratch_dir(fs_dir(_i));
+	const char *dir = scratch_dir(everyfs_dir(_i));
 	struct root *a = root_at(dir, 1), *b = root_at(dir, 2);
 	struct handle_key *k = key_of(1);
 	struct fh fh;
@@ -351,7 +326,7 @@ END_TEST
 
 START_TEST(the_same_id_on_another_file_system_is_stale)
 {
-	struct root *a = root_at(fs_dir(_i), 1), *b = root_at(fs_dir((_i + 1) % 4), 1);
+	struct root *a = root_at(everyfs_dir(_i), 1), *b = root_at(everyfs_dir((_i + 1) % EVERYFS), 1);
 	struct handle_key *k = key_of(1);
 	struct fh fh;
 
@@ -366,8 +341,8 @@ END_TEST
 START_TEST(remounted_on_another_device_the_handle_lives)
 {
 	struct handle_key *k = key_of(1);
-	struct root *r = root_at(fs_dir(_i), 0);
-	int before = fs[_i].loop, fd;
+	struct root *r = root_at(everyfs_dir(_i), 0);
+	int before = everyfs[_i].loop, fd;
 	struct fh fh;
 
 	scratch_write(r->mount_fd, "moved", "x");
@@ -375,9 +350,9 @@ START_TEST(remounted_on_another_device_the_handle_lives)
 	ck_assert_int_eq(handle_of(k, r, fd, &fh), 0);
 	close(fd);
 	root_put(r);
-	ck_assert_int_eq(loopfs_remount(&fs[_i], true), 0);
-	ck_assert_int_ne(fs[_i].loop, before);
-	r = root_at(fs_dir(_i), 0);
+	ck_assert_int_eq(loopfs_remount(&everyfs[_i], true), 0);
+	ck_assert_int_ne(everyfs[_i].loop, before);
+	r = root_at(everyfs_dir(_i), 0);
 	fd = open_fh(k, r, &fh);
 	ck_assert_int_ge(fd, 0);
 	close(fd);
@@ -394,8 +369,8 @@ START_TEST(btrfs_subvolumes_do_not_share_handles)
 	struct fh fh;
 	int fd;
 
-	snprintf(a, sizeof(a), "%s/sub-a", fs_dir(2));
-	snprintf(b, sizeof(b), "%s/sub-b", fs_dir(2));
+	snprintf(a, sizeof(a), "%s/sub-a", everyfs_dir(EVERYFS_BTRFS));
+	snprintf(b, sizeof(b), "%s/sub-b", everyfs_dir(EVERYFS_BTRFS));
 	snprintf(cmd, sizeof(cmd), "btrfs -q subvolume create %s && btrfs -q subvolume create %s", a, b);
 	ck_assert_int_eq(system(cmd), 0);
 	ra = root_at(a, 1);
@@ -427,29 +402,25 @@ static Suite *suite(void)
 	tcase_add_test(bytes, key_file_others_can_read_or_of_wrong_size_is_refused);
 	tcase_add_test(bytes, no_key_file_means_a_key_of_this_process);
 	suite_add_tcase(s, bytes);
-	if (!mounted)
+	if (!everyfs_able)
 		return s;
-	tcase_add_unchecked_fixture(files, mount_all, unmount_all);
+	tcase_add_unchecked_fixture(files, everyfs_up, everyfs_down);
 	tcase_set_timeout(files, 60);
-	tcase_add_loop_test(files, every_kind_of_object_opens_by_its_handle, 0, 4);
-	tcase_add_loop_test(files, root_handle_opens_the_root, 0, 4);
-	tcase_add_loop_test(files, renamed_file_keeps_its_handle_over_a_reopened_root, 0, 4);
-	tcase_add_loop_test(files, deleted_and_recreated_file_is_stale, 0, 4);
-	tcase_add_loop_test(files, a_handle_of_another_root_is_stale, 0, 4);
-	tcase_add_loop_test(files, the_same_id_on_another_file_system_is_stale, 0, 4);
+	tcase_add_loop_test(files, every_kind_of_object_opens_by_its_handle, 0, EVERYFS);
+	tcase_add_loop_test(files, root_handle_opens_the_root, 0, EVERYFS);
+	tcase_add_loop_test(files, renamed_file_keeps_its_handle_over_a_reopened_root, 0, EVERYFS);
+	tcase_add_loop_test(files, deleted_and_recreated_file_is_stale, 0, EVERYFS);
+	tcase_add_loop_test(files, a_handle_of_another_root_is_stale, 0, EVERYFS);
+	tcase_add_loop_test(files, the_same_id_on_another_file_system_is_stale, 0, EVERYFS);
 	tcase_add_test(files, btrfs_subvolumes_do_not_share_handles);
 	/* Last: the others' mounts are the parent's, this one remounts in the child's place. */
-	tcase_add_loop_test(files, remounted_on_another_device_the_handle_lives, 0, 3);
+	tcase_add_loop_test(files, remounted_on_another_device_the_handle_lives, 0, EVERYFS_TMPFS);
 	suite_add_tcase(s, files);
 	return s;
 }
 
 int main(void)
 {
-	const char *why;
-
-	mounted = loopfs_able(&why);
-	if (!mounted)
-		printf("# real file systems not tested: %s\n", why);
+	everyfs_init();
 	return unit_run(suite());
 }
