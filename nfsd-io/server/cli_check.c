@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `check`: everything serve would do before it serves. */
+#include "config.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "nfsd-io/server/cli.h"
+#include "nfsd-io/server/conf_dirs.h"
+#include "nfsd-io/server/exports.h"
+#include "nfsd-io/server/health.h"
+
+static unsigned print_errors(const struct cli *c, const struct conf_errors *e, unsigned from)
+{
+	unsigned problems = 0;
+
+	for (unsigned i = from; i < e->n; i++) {
+		bool only_warning = e->warning[i] && !c->strict;
+
+		printf("  %s: %s\n", e->warning[i] ? "warning" : "error", e->line[i]);
+		problems += !only_warning;
+	}
+	return problems;
+}
+
+/* Which engine the workers would run on, found by trying. */
+static unsigned check_engine(const struct conf *conf)
+{
+	struct ring_params p = { .engine = conf->engine, .depth = conf->queue_depth, .name = "nfsd-io/check" };
+	struct utsname u;
+	struct ring *r;
+	int err = ring_new(&r, &p);
+
+	uname(&u);
+	printf("Linux %s\n", u.release);
+	if (err) {
+		printf("  error: [io] engine: no I/O engine can be started: %s\n", strerror(-err));
+		return 1;
+	}
+	printf("  engine %s: %s\n", ring_engine_name(r), ring_engine_why(r));
+	ring_free(r);
+	return 0;
+}
+
+/* A line that names nobody exports to the world: serve warns, as exportfs does; here it is an error. */
+static unsigned check_table(const struct cli *c, const struct export_table *t)
+{
+	json_t *exports = health_exports_json(t), *warnings = json_array(), *w;
+	unsigned problems = 0;
+	size_t i;
+
+	printf("\nexports\n");
+	health_print_exports(stdout, exports);
+	for (unsigned x = 0; x < t->n; x++) {
+		problems += !t->exports[x].root;
+		for (unsigned n = 0; n < t->exports[x].nclients; n++)
+			problems += t->exports[x].clients[n].match == EXPORT_ANY && !*t->exports[x].clients[n].pattern;
+	}
+	health_warnings(t, warnings);
+	if (json_array_size(warnings))
+		putchar('\n');
+	json_array_foreach(warnings, i, w)
+		printf("  problem: %s\n", json_string_value(w));
+	if (c->strict && json_array_size(warnings) > problems)
+		problems = (unsigned)json_array_size(warnings);
+	json_decref(exports);
+	json_decref(warnings);
+	return problems;
+}
+
+int cli_check_run(const struct cli *c)
+{
+	struct conf_options o = { .file = c->file, .overrides = c->overrides, .noverrides = c->noverrides,
+				  .export_args = c->exports, .nexport_args = c->nexports };
+	struct conf_errors e = { 0 };
+	struct export_table *t = NULL;
+	unsigned problems = 0, seen;
+	struct conf conf;
+	int code = CLI_OK;
+
+	if (conf_load(&conf, &o, &e))
+		code = CLI_CONFIG;
+	printf("configuration%s\n", e.n ? "" : ": no problem");
+	problems += print_errors(c, &e, 0);
+	seen = e.n;
+	if (!code && exports_load(&t, &conf, NULL, &e))
+		code = CLI_CONFIG;
+	problems += print_errors(c, &e, seen);
+	if (t) {
+		problems += check_engine(&conf);
+		problems += check_table(c, t);
+		export_table_put(t);
+	}
+	conf_free(&conf);
+	conf_errors_free(&e);
+	conf_dirs_cleanup();
+	if (problems || code)
+		printf("\n%u problem%s\n", problems, problems == 1 ? "" : "s");
+	else
+		printf("\nno problem\n");
+	return code ? code : problems ? CLI_FAILED : CLI_OK;
+}
