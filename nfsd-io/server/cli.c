@@ -24,17 +24,18 @@
 #define LONG_ONLY(key) (0x100 + (key))
 
 static const struct argp_option all[] = {
-	{ "file", 'f', "FILE", 0, "Read this configuration instead of the installed one", 0 },
-	{ NULL, 'o', "SECTION.KEY=VALUE", 0, "Set one value, over all files", 0 },
-	{ "export", LONG_ONLY(KEY_EXPORT), "DIR[:CLIENT(OPTS)]", 0, "Serve this directory", 0 },
-	{ "run", LONG_ONLY(KEY_RUN), "CMD", 0, "Serve while CMD runs; end with its status", 0 },
-	{ "strict", LONG_ONLY(KEY_STRICT), NULL, 0, "Warnings are problems too", 0 },
-	{ "defaults", LONG_ONLY(KEY_DEFAULTS), NULL, 0, "Every key with its default", 0 },
-	{ "effective", LONG_ONLY(KEY_EFFECTIVE), NULL, 0, "Every key with its value and where that was set", 0 },
-	{ "json", LONG_ONLY(KEY_JSON), NULL, 0, "The answer as JSON", 0 },
-	{ "verbose", 'v', NULL, 0, "With all options", 0 },
-	{ "script", 's', NULL, 0, "As lines of exports(5)", 0 },
-	{ "socket", 'S', "SOCKET", 0, "Control socket of the server to ask", 0 },
+	{"file", 'f', "FILE", 0, "Read this configuration instead of the installed one", 0},
+	{NULL, 'o', "SECTION.KEY=VALUE", 0, "Set one value, over all files", 0},
+	{"export", LONG_ONLY(KEY_EXPORT), "DIR[:CLIENT(OPTS)]", 0, "Serve this directory", 0},
+	{"run", LONG_ONLY(KEY_RUN), "CMD", 0, "Serve while CMD runs; end with its status", 0},
+	{"strict", LONG_ONLY(KEY_STRICT), NULL, 0, "Warnings are problems too", 0},
+	{"defaults", LONG_ONLY(KEY_DEFAULTS), NULL, 0, "Every key with its default", 0},
+	{"effective", LONG_ONLY(KEY_EFFECTIVE), NULL, 0,
+	 "Every key with its value and where that was set", 0},
+	{"json", LONG_ONLY(KEY_JSON), NULL, 0, "The answer as JSON", 0},
+	{"verbose", 'v', NULL, 0, "With all options", 0},
+	{"script", 's', NULL, 0, "As lines of exports(5)", 0},
+	{"socket", 'S', "SOCKET", 0, "Control socket of the server to ask", 0},
 };
 #define NALL (sizeof(all) / sizeof(all[0]))
 
@@ -96,8 +97,8 @@ static error_t take(int key, char *arg, struct argp_state *state)
 
 void cli_parse(const struct cli_verb *v, int argc, char **argv, struct cli *out)
 {
-	struct argp_option options[NALL + 1] = { { 0 } };
-	struct argp argp = { options, take, NULL, v->doc, NULL, NULL, NULL };
+	struct argp_option options[NALL + 1] = {{0}};
+	struct argp argp = {options, take, NULL, v->doc, NULL, NULL, NULL};
 	char *name = NULL;
 	unsigned n = 0;
 
@@ -124,8 +125,12 @@ void cli_free(struct cli *c)
 
 int cli_serve(const struct cli *c)
 {
-	struct server_options o = { .conf_file = c->file, .overrides = c->overrides, .noverrides = c->noverrides,
-				    .run = c->run, .export_args = c->exports, .nexport_args = c->nexports };
+	struct server_options o = {.conf_file = c->file,
+				   .overrides = c->overrides,
+				   .noverrides = c->noverrides,
+				   .run = c->run,
+				   .export_args = c->exports,
+				   .nexport_args = c->nexports};
 	int code = server_run(&o);
 
 	conf_dirs_cleanup();
@@ -134,9 +139,12 @@ int cli_serve(const struct cli *c)
 
 int cli_config(const struct cli *c)
 {
-	struct conf_options o = { .file = c->file, .overrides = c->overrides, .noverrides = c->noverrides,
-				  .export_args = c->exports, .nexport_args = c->nexports };
-	struct conf_errors e = { 0 };
+	struct conf_options o = {.file = c->file,
+				 .overrides = c->overrides,
+				 .noverrides = c->noverrides,
+				 .export_args = c->exports,
+				 .nexport_args = c->nexports};
+	struct conf_errors e = {0};
 	struct conf conf;
 	int err;
 
@@ -160,7 +168,8 @@ int cli_config(const struct cli *c)
 }
 
 /* One verb whose answer is one object: as it is, or as `print` makes it readable. */
-static int ask(const struct cli *c, const char *line, void (*print)(FILE *out, const json_t *answer), json_t **keep)
+static int ask(const struct cli *c, const char *line,
+	       void (*print)(FILE *out, const json_t *answer), json_t **keep)
 {
 	json_t *answer;
 	int code = ctlclient_ask(c->name, c->socket, line, &answer);
@@ -203,10 +212,12 @@ int cli_reload(const struct cli *c)
 	int code = ctlclient_ask(c->name, c->socket, "reload", &answer);
 	size_t i;
 
-	json_array_foreach(answer, i, o) {
+	json_array_foreach(answer, i, o)
+	{
 		const char *text = json_string_value(json_object_get(o, "message"));
 
-		fprintf(stderr, "%s%s\n", json_is_true(json_object_get(o, "warning")) ? "warning: " : "",
+		fprintf(stderr, "%s%s\n",
+			json_is_true(json_object_get(o, "warning")) ? "warning: " : "",
 			text ? text : "");
 	}
 	json_decref(answer);

@@ -7,12 +7,12 @@
 
 enum cli_code {
 	CLI_OK,
-	CLI_FAILED,	   /* at run time; check: problems found */
+	CLI_FAILED, /* at run time; check: problems found */
 	CLI_USAGE,
-	CLI_NO,		   /* the answer is no: status of a degraded server */
+	CLI_NO, /* the answer is no: status of a degraded server */
 	CLI_NOT_PERMITTED,
-	CLI_MISSING,	   /* kernel or build lacks something required */
-	CLI_CONFIG,	   /* configuration or exports wrong, or nothing to export */
+	CLI_MISSING, /* kernel or build lacks something required */
+	CLI_CONFIG,  /* configuration or exports wrong, or nothing to export */
 	CLI_NOT_RUNNING,
 };
 

@@ -28,7 +28,8 @@ static unsigned print_errors(const struct cli *c, const struct conf_errors *e, u
 /* Which engine the workers would run on, found by trying. */
 static unsigned check_engine(const struct conf *conf)
 {
-	struct ring_params p = { .engine = conf->engine, .depth = conf->queue_depth, .name = "nfsd-io/check" };
+	struct ring_params p = {
+		.engine = conf->engine, .depth = conf->queue_depth, .name = "nfsd-io/check"};
 	struct utsname u;
 	struct ring *r;
 	int err = ring_new(&r, &p);
@@ -44,7 +45,8 @@ static unsigned check_engine(const struct conf *conf)
 	return 0;
 }
 
-/* A line that names nobody exports to the world: serve warns, as exportfs does; here it is an error. */
+/* A line that names nobody exports to the world: serve warns, as exportfs does; here it is an
+ * error. */
 static unsigned check_table(const struct cli *c, const struct export_table *t)
 {
 	json_t *exports = health_exports_json(t), *warnings = json_array(), *w;
@@ -56,13 +58,13 @@ static unsigned check_table(const struct cli *c, const struct export_table *t)
 	for (unsigned x = 0; x < t->n; x++) {
 		problems += !t->exports[x].root;
 		for (unsigned n = 0; n < t->exports[x].nclients; n++)
-			problems += t->exports[x].clients[n].match == EXPORT_ANY && !*t->exports[x].clients[n].pattern;
+			problems += t->exports[x].clients[n].match == EXPORT_ANY &&
+				    !*t->exports[x].clients[n].pattern;
 	}
 	health_warnings(t, warnings);
 	if (json_array_size(warnings))
 		putchar('\n');
-	json_array_foreach(warnings, i, w)
-		printf("  problem: %s\n", json_string_value(w));
+	json_array_foreach(warnings, i, w) printf("  problem: %s\n", json_string_value(w));
 	if (c->strict && json_array_size(warnings) > problems)
 		problems = (unsigned)json_array_size(warnings);
 	json_decref(exports);
@@ -72,9 +74,12 @@ static unsigned check_table(const struct cli *c, const struct export_table *t)
 
 int cli_check_run(const struct cli *c)
 {
-	struct conf_options o = { .file = c->file, .overrides = c->overrides, .noverrides = c->noverrides,
-				  .export_args = c->exports, .nexport_args = c->nexports };
-	struct conf_errors e = { 0 };
+	struct conf_options o = {.file = c->file,
+				 .overrides = c->overrides,
+				 .noverrides = c->noverrides,
+				 .export_args = c->exports,
+				 .nexport_args = c->nexports};
+	struct conf_errors e = {0};
 	struct export_table *t = NULL;
 	unsigned problems = 0, seen;
 	struct conf conf;

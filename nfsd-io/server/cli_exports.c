@@ -33,7 +33,8 @@ static void print_script(const json_t *x)
 	const json_t *c;
 	size_t i;
 
-	json_array_foreach(json_object_get(x, "clients"), i, c) {
+	json_array_foreach(json_object_get(x, "clients"), i, c)
+	{
 		print_path(str(x, "path"));
 		printf("\t%s(%s)\n", str(c, "client"), str(c, "options"));
 	}
@@ -45,21 +46,23 @@ static void add_rows(struct grid *g, const json_t *x, bool verbose)
 	size_t i;
 
 	json_array_foreach(json_object_get(x, "clients"), i, c)
-		grid_row(g, i ? "" : str(x, "path"), str(c, "client"), verbose ? str(c, "options") : NULL, NULL);
+		grid_row(g, i ? "" : str(x, "path"), str(c, "client"),
+			 verbose ? str(c, "options") : NULL, NULL);
 	if (strcmp(str(x, "state"), "up"))
 		grid_row(g, "", "DOWN:", str(x, "why"), NULL);
 }
 
 int cli_exports(const struct cli *c)
 {
-	struct grid g = { 0 };
+	struct grid g = {0};
 	json_t *answer, *x;
 	int code = ctlclient_ask(c->name, c->socket, "exports", &answer);
 	size_t i;
 
 	if (!code && c->json)
 		json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-	json_array_foreach(answer, i, x) {
+	json_array_foreach(answer, i, x)
+	{
 		if (c->script)
 			print_script(x);
 		else if (!c->json)

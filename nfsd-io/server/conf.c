@@ -17,7 +17,8 @@
 #include "nfsd-io/server/conf_table.h"
 #include "nfsd-io/server/conf_value.h"
 
-/* A file of nothing but mistakes must not fill memory.  Warnings stop first, so that errors are never lost. */
+/* A file of nothing but mistakes must not fill memory.  Warnings stop first, so that errors are
+ * never lost. */
 #define WARNINGS_MAX 500
 #define ERRORS_MAX 1000
 
@@ -71,7 +72,7 @@ const char *conf_intern(const char *s)
 	static struct name {
 		struct name *next;
 		char text[];
-	} *names;
+	} * names;
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	struct name *n;
 
@@ -117,24 +118,29 @@ static void check_section(const struct load *l, const struct conf_item *i)
 	if (conf_table_has_section(i->section) || conf_table_knfsd(i->section, "", ""))
 		return;
 	if (like)
-		conf_error(l->e, false, "%s: [%s]: unknown section (did you mean [%s]?)", i->at, i->section, like);
+		conf_error(l->e, false, "%s: [%s]: unknown section (did you mean [%s]?)", i->at,
+			   i->section, like);
 	else
 		conf_error(l->e, false, "%s: [%s]: unknown section", i->at, i->section);
 }
 
 static void unknown_key(const struct load *l, const struct conf_item *i, const char *section)
 {
-	const char *like = conf_table_like_key(section, i->name), *other = conf_table_elsewhere(i->name);
+	const char *like = conf_table_like_key(section, i->name),
+		   *other = conf_table_elsewhere(i->name);
 
 	if (other && strcasecmp(other, section))
-		conf_error(l->e, false, "%s: [%s] %s: unknown key (it belongs to [%s])", i->at, i->section, i->name, other);
+		conf_error(l->e, false, "%s: [%s] %s: unknown key (it belongs to [%s])", i->at,
+			   i->section, i->name, other);
 	else if (like)
-		conf_error(l->e, false, "%s: [%s] %s: unknown key (did you mean %s?)", i->at, i->section, i->name, like);
+		conf_error(l->e, false, "%s: [%s] %s: unknown key (did you mean %s?)", i->at,
+			   i->section, i->name, like);
 	else
 		conf_error(l->e, false, "%s: [%s] %s: unknown key", i->at, i->section, i->name);
 }
 
-static int set_key(const struct load *l, const struct conf_key *k, void *field, const struct conf_item *i)
+static int set_key(const struct load *l, const struct conf_key *k, void *field,
+		   const struct conf_item *i)
 {
 	char why[512] = "out of memory";
 	int err = conf_value_set(k, field, i->value, why, sizeof(why));
@@ -158,11 +164,15 @@ static void take_export(const struct load *l, const struct conf_item *i)
 	if (*i->arg != '/') {
 		if (i->name)
 			return;
-		conf_error(l->e, false, "%s: [%s \"%s\"]: a path that begins with / must stand here", i->at, i->section, i->arg);
+		conf_error(l->e, false,
+			   "%s: [%s \"%s\"]: a path that begins with / must stand here", i->at,
+			   i->section, i->arg);
 		return;
 	}
 	if (k && !k->set_offset) {
-		conf_error(l->e, false, "%s: [%s \"%s\"] %s: holds for the whole server: put it in [io]", i->at, i->section, i->arg, i->name);
+		conf_error(l->e, false,
+			   "%s: [%s \"%s\"] %s: holds for the whole server: put it in [io]", i->at,
+			   i->section, i->arg, i->name);
 		return;
 	}
 	if (!k) {
@@ -192,17 +202,19 @@ static void take_item(void *user, const struct conf_item *i)
 		return;
 	}
 	if (*i->arg) {
-		conf_error(l->e, false, "%s: [%s \"%s\"]: only [export \"PATH\"] takes an argument", i->at, i->section, i->arg);
+		conf_error(l->e, false, "%s: [%s \"%s\"]: only [export \"PATH\"] takes an argument",
+			   i->at, i->section, i->arg);
 		return;
 	}
 	if (k) {
 		if (!set_key(l, k, (char *)l->c + k->offset, i))
-			l->c->where[k - conf_table] = (struct conf_where){ i->file, i->line };
+			l->c->where[k - conf_table] = (struct conf_where){i->file, i->line};
 		return;
 	}
 	word = conf_table_knfsd(i->section, i->name, i->value);
 	if (word && *word)
-		conf_error(l->e, true, "%s: [%s] %s: no effect: %s", i->at, i->section, i->name, word);
+		conf_error(l->e, true, "%s: [%s] %s: no effect: %s", i->at, i->section, i->name,
+			   word);
 	else if (!word && conf_table_has_section(i->section))
 		unknown_key(l, i, i->section);
 }
@@ -211,13 +223,14 @@ static void take_item(void *user, const struct conf_item *i)
 static void take_override(struct load *l, const char *word)
 {
 	const char *eq = strchr(word, '='), *dot = NULL, *quote = strchr(word, '"'), *endq = NULL;
-	struct conf_item i = { .arg = "", .file = "-o", .at = "-o" };
+	struct conf_item i = {.arg = "", .file = "-o", .at = "-o"};
 	char *section, *arg = NULL, *name = NULL;
 
 	if (quote && (endq = strchr(quote + 1, '"')))
 		eq = strchr(endq, '=');
 	if (eq)
-		dot = endq ? memchr(endq, '.', (size_t)(eq - endq)) : memchr(word, '.', (size_t)(eq - word));
+		dot = endq ? memchr(endq, '.', (size_t)(eq - endq))
+			   : memchr(word, '.', (size_t)(eq - word));
 	if (!dot || dot == word || dot + 1 == eq) {
 		conf_error(l->e, false, "-o %s: not section.key=value", word);
 		return;
@@ -245,17 +258,18 @@ static void set_defaults(struct conf *c)
 	char why[256];
 
 	for (unsigned i = 0; i < conf_table_len; i++)
-		conf_value_set(&conf_table[i], (char *)c + conf_table[i].offset, conf_table[i].def, why, sizeof(why));
+		conf_value_set(&conf_table[i], (char *)c + conf_table[i].offset, conf_table[i].def,
+			       why, sizeof(why));
 }
 
 /* Set as by a file, so that -o still wins but plain defaults do not. */
 static void preset(struct load *l, const char *section, const char *name, const char *value)
 {
 	const struct conf_key *k = conf_table_find(section, name);
-	struct conf_item i = { section, "", name, value, "embedded default", 0, "embedded default" };
+	struct conf_item i = {section, "", name, value, "embedded default", 0, "embedded default"};
 
 	set_key(l, k, (char *)l->c + k->offset, &i);
-	l->c->where[k - conf_table] = (struct conf_where){ "embedded default", 0 };
+	l->c->where[k - conf_table] = (struct conf_where){"embedded default", 0};
 }
 
 static bool set_by_operator(const struct conf *c, const char *section, const char *name)
@@ -288,7 +302,8 @@ static void read_files(struct load *l, const char *file)
 {
 	char *dir = strdup(file), *slash = dir ? strrchr(dir, '/') : NULL, *confd = NULL;
 
-	if (dir && asprintf(&confd, "%.*s/conf.d", slash ? (int)(slash - dir) : 1, slash ? dir : ".") >= 0) {
+	if (dir && asprintf(&confd, "%.*s/conf.d", slash ? (int)(slash - dir) : 1,
+			    slash ? dir : ".") >= 0) {
 		conf_read_file(file, take_item, l, l->e);
 		conf_read_dir(confd, take_item, l, l->e);
 		free(confd);
@@ -339,9 +354,11 @@ static int derive(struct conf *c)
 	if (c->embedded && !c->nexport_args && !*c->exports_file && !*c->exports_dir && !err)
 		err = replace(&c->embedded_dir, conf_dirs_export());
 	if (c->embedded && !set_by_operator(c, "control", "socket") && !err)
-		err = replace(&c->socket, asprintf(&sock, "%s/control.sock", c->state_dir) < 0 ? NULL : sock);
+		err = replace(&c->socket,
+			      asprintf(&sock, "%s/control.sock", c->state_dir) < 0 ? NULL : sock);
 	if (!*c->key_file && !err)
-		err = replace(&c->key_file, asprintf(&key, "%s/fh.key", c->state_dir) < 0 ? NULL : key);
+		err = replace(&c->key_file,
+			      asprintf(&key, "%s/fh.key", c->state_dir) < 0 ? NULL : key);
 	/* --export says what to serve: the standard files are read besides only when asked for. */
 	if (c->nexport_args && !set_by_operator(c, "exports", "file"))
 		*c->exports_file = '\0';
@@ -359,7 +376,7 @@ static bool nothing_installed(void)
 
 int conf_load(struct conf *c, const struct conf_options *o, struct conf_errors *e)
 {
-	struct load l = { c, e };
+	struct load l = {c, e};
 	unsigned before = conf_nerrors(e);
 	int err;
 
@@ -426,8 +443,9 @@ void conf_note_restart(const struct conf *old, const struct conf *new, struct co
 	for (unsigned i = 0; i < conf_table_len; i++) {
 		const struct conf_key *k = &conf_table[i];
 
-		if (k->restart &&
-		    !conf_value_equal(k, (const char *)old + k->offset, (const char *)new + k->offset))
-			conf_error(e, true, "[%s] %s: changed, takes effect at the next start", k->section, k->name);
+		if (k->restart && !conf_value_equal(k, (const char *)old + k->offset,
+						    (const char *)new + k->offset))
+			conf_error(e, true, "[%s] %s: changed, takes effect at the next start",
+				   k->section, k->name);
 	}
 }

@@ -25,8 +25,10 @@ struct conf_errors {
 struct conf_export {
 	char *path;
 	struct root_io io;
-	bool set_read_mode, set_write_mode, set_rule, set_read_direct_min, set_min_middle, set_on_unsupported;
-	const char *file; unsigned line;
+	bool set_read_mode, set_write_mode, set_rule, set_read_direct_min, set_min_middle,
+		set_on_unsupported;
+	const char *file;
+	unsigned line;
 };
 
 /* Where a value was set; file NULL: nowhere, it is the default. */
@@ -40,16 +42,17 @@ struct conf_where {
 struct conf {
 	struct conf_where where[CONF_KEYS_MAX]; /* by key, in conf_table.h's order */
 	/* [nfsd] */
-	char **hosts; unsigned nhosts; /* none = all addresses */
-	uint16_t port;		  /* 2049; embedded default 20490 */
-	unsigned threads;	  /* 0 = one per CPU */
+	char **hosts;
+	unsigned nhosts;  /* none = all addresses */
+	uint16_t port;    /* 2049; embedded default 20490 */
+	unsigned threads; /* 0 = one per CPU */
 	bool vers3;
 	uint32_t max_read, max_write; /* bytes */
 	unsigned max_connections;
 	enum { CONF_RPCBIND_AUTO, CONF_RPCBIND_Y, CONF_RPCBIND_N } rpcbind;
 	char *state_dir;
 	/* [mountd] */
-	uint16_t mountd_port;	  /* 0 = on the NFS port */
+	uint16_t mountd_port; /* 0 = on the NFS port */
 	bool manage_gids;
 	/* [exports] */
 	char *exports_file, *exports_dir, *rootdir;
@@ -57,28 +60,34 @@ struct conf {
 	struct root_io io;
 	enum ring_engine engine;
 	unsigned queue_depth;
-	uint64_t buffer_pool;	  /* bytes, all workers; 0 = default per worker */
+	uint64_t buffer_pool; /* bytes, all workers; 0 = default per worker */
 	/* [filehandle] */
 	char *key_file;
 	/* [control] */
-	char *socket; unsigned socket_mode; char *socket_group;
+	char *socket;
+	unsigned socket_mode;
+	char *socket_group;
 	/* [log] */
-	int log_level;		  /* LOG_ERR.. */
-	char *log_target;	  /* auto, stderr, syslog */
+	int log_level;    /* LOG_ERR.. */
+	char *log_target; /* auto, stderr, syslog */
 	uint64_t log_ratelimit_ns, log_slow_ns;
 	/* [export "..."] */
-	struct conf_export *exports; unsigned nexports;
+	struct conf_export *exports;
+	unsigned nexports;
 	/* command line */
-	char **export_args; unsigned nexport_args; /* --export DIR[:CLIENT(OPTS)] */
-	bool embedded;		  /* no files at all: the embedded default */
-	char *embedded_dir;	  /* embedded and no --export: the temporary directory served */
+	char **export_args;
+	unsigned nexport_args; /* --export DIR[:CLIENT(OPTS)] */
+	bool embedded;         /* no files at all: the embedded default */
+	char *embedded_dir;    /* embedded and no --export: the temporary directory served */
 };
 
 /* What the command line says.  All strings stay the caller's. */
 struct conf_options {
 	const char *file; /* -f; NULL: the installed path if it exists */
-	char **overrides; unsigned noverrides;	   /* -o section.key=value */
-	char **export_args; unsigned nexport_args; /* --export DIR[:CLIENT(OPTS)] */
+	char **overrides;
+	unsigned noverrides; /* -o section.key=value */
+	char **export_args;
+	unsigned nexport_args; /* --export DIR[:CLIENT(OPTS)] */
 };
 
 /*
@@ -95,9 +104,13 @@ void conf_free(struct conf *c);
 const char *conf_intern(const char *s);
 /* One warning in e for each key that differs and that only a restart can change. */
 void conf_note_restart(const struct conf *old, const struct conf *new, struct conf_errors *e);
-void conf_error(struct conf_errors *e, bool warning, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void conf_error(struct conf_errors *e, bool warning, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 void conf_errors_free(struct conf_errors *e); /* and zeros again */
-static inline unsigned conf_nerrors(const struct conf_errors *e) { return e->n - e->nwarnings; }
+static inline unsigned conf_nerrors(const struct conf_errors *e)
+{
+	return e->n - e->nwarnings;
+}
 /* The I/O settings of an export path: [io] overlaid by [export "path"]. */
 struct root_io conf_io_for(const struct conf *c, const char *path);
 

@@ -46,10 +46,12 @@ char *conf_dirs_state(void)
 		return NULL;
 	if (mkdir(path, 0700) && errno != EEXIST)
 		err = errno;
-	/* The name under /tmp can be guessed: somebody else's directory or link is not ours to use. */
+	/* The name under /tmp can be guessed: somebody else's directory or link is not ours to use.
+	 */
 	else if (lstat(path, &st))
 		err = errno;
-	else if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
+	else if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+		 (st.st_mode & (S_IWGRP | S_IWOTH)))
 		err = EPERM;
 	if (!err)
 		return path;

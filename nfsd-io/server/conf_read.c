@@ -23,16 +23,17 @@ struct source {
 	size_t left;
 	const char *file; /* interned */
 	unsigned line;
-	unsigned depth;	  /* of includes */
+	unsigned depth; /* of includes */
 	char *section, *arg;
-	bool skip;	  /* in a section that was not understood */
+	bool skip;        /* in a section that was not understood */
 	char *long_value; /* the value of this line when it is too long for libinih */
 	conf_item_fn *fn;
 	void *user;
 	struct conf_errors *e;
 };
 
-static void read_file(const char *path, unsigned depth, conf_item_fn *fn, void *user, struct conf_errors *e);
+static void read_file(const char *path, unsigned depth, conf_item_fn *fn, void *user,
+		      struct conf_errors *e);
 
 static void complain(struct source *s, const char *what, const char *word)
 {
@@ -77,7 +78,7 @@ static void strip_comment(char *s)
 
 static void hand_over(struct source *s, const char *name, const char *value)
 {
-	struct conf_item i = { s->section, s->arg, name, value, s->file, s->line, NULL };
+	struct conf_item i = {s->section, s->arg, name, value, s->file, s->line, NULL};
 	char *at;
 
 	if (asprintf(&at, "%s:%u", s->file, s->line) < 0)
@@ -206,8 +207,8 @@ static int take_value(void *user, const char *section, const char *name, const c
 		const char *env = getenv(v + 1);
 
 		if (!env)
-			conf_error(s->e, true, "%s:%u: %s: environment variable %s is not set", s->file,
-				   s->line, name, v + 1);
+			conf_error(s->e, true, "%s:%u: %s: environment variable %s is not set",
+				   s->file, s->line, name, v + 1);
 		free(copy);
 		v = copy = strdup(env ? env : "");
 	}
@@ -223,10 +224,16 @@ static int take_value(void *user, const char *section, const char *name, const c
 	return 1;
 }
 
-static void read_text(const char *text, size_t len, const char *file, unsigned depth, conf_item_fn *fn,
-		      void *user, struct conf_errors *e)
+static void read_text(const char *text, size_t len, const char *file, unsigned depth,
+		      conf_item_fn *fn, void *user, struct conf_errors *e)
 {
-	struct source s = { .text = text, .left = len, .file = file, .depth = depth, .fn = fn, .user = user, .e = e };
+	struct source s = {.text = text,
+			   .left = len,
+			   .file = file,
+			   .depth = depth,
+			   .fn = fn,
+			   .user = user,
+			   .e = e};
 
 	if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) {
 		s.text += 3;
@@ -285,7 +292,8 @@ int conf_read_all(const char *path, char **text, size_t *len)
 	return 0;
 }
 
-static void read_file(const char *path, unsigned depth, conf_item_fn *fn, void *user, struct conf_errors *e)
+static void read_file(const char *path, unsigned depth, conf_item_fn *fn, void *user,
+		      struct conf_errors *e)
 {
 	char *text;
 	size_t len;

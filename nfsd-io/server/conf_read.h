@@ -13,9 +13,9 @@
 struct conf_item {
 	const char *section, *arg; /* [section "arg"]; arg "" when there is none */
 	const char *name, *value;  /* quotes gone, $NAME replaced; name NULL: the section begins */
-	const char *file;	   /* interned */
+	const char *file;          /* interned */
 	unsigned line;
-	const char *at;		   /* both as "file:line", for messages */
+	const char *at; /* both as "file:line", for messages */
 };
 
 typedef void conf_item_fn(void *user, const struct conf_item *i);

@@ -31,7 +31,8 @@ void conf_show_defaults(FILE *out)
 		assignment(out, conf_table[i].name, conf_table[i].def);
 		fputc('\n', out);
 	}
-	fputs("\n# Any of the [io] keys read-mode, write-mode, rule, read-direct-min, min-middle and\n"
+	fputs("\n# Any of the [io] keys read-mode, write-mode, rule, read-direct-min, min-middle "
+	      "and\n"
 	      "# on-unsupported may differ for one exported path:\n"
 	      "#[export \"/srv/data\"]\n"
 	      "#read-mode = buffered\n",
@@ -47,7 +48,8 @@ static void show_export(FILE *out, const struct conf_export *x)
 
 		if (!k->set_offset || !*(const bool *)((const char *)x + k->set_offset))
 			continue;
-		conf_value_print(k, (const char *)&x->io + (k->offset - offsetof(struct conf, io)), value, sizeof(value));
+		conf_value_print(k, (const char *)&x->io + (k->offset - offsetof(struct conf, io)),
+				 value, sizeof(value));
 		assignment(out, k->name, value);
 		fputc('\n', out);
 	}

@@ -24,13 +24,14 @@ enum conf_type {
 struct conf_key {
 	const char *section, *name;
 	enum conf_type type;
-	size_t offset, size;	  /* of the field in struct conf, bytes */
-	uint64_t min, max;	  /* numbers: both included */
+	size_t offset, size;      /* of the field in struct conf, bytes */
+	uint64_t min, max;        /* numbers: both included */
 	const char *const *words; /* CONF_WORD, NULL-terminated */
-	const char *def;	  /* default as it is written */
-	bool restart;		  /* a change takes effect at the next start only */
-	size_t set_offset;	  /* [io] keys that [export "..."] may override: flag in struct conf_export, else 0 */
-	const char *doc;	  /* one line */
+	const char *def;          /* default as it is written */
+	bool restart;             /* a change takes effect at the next start only */
+	size_t set_offset;        /* [io] keys that [export "..."] may override: flag in struct
+				     conf_export, else 0 */
+	const char *doc;          /* one line */
 };
 
 extern const struct conf_key conf_table[];

@@ -49,8 +49,8 @@ static uint64_t fetch(const void *field, size_t size)
 
 int conf_value_bool(const char *text, uint64_t *v)
 {
-	static const char *const yes[] = { "y", "yes", "t", "true", "on", "1" };
-	static const char *const no[] = { "n", "no", "f", "false", "off", "0" };
+	static const char *const yes[] = {"y", "yes", "t", "true", "on", "1"};
+	static const char *const no[] = {"n", "no", "f", "false", "off", "0"};
 
 	for (unsigned i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
 		*v = !strcasecmp(text, yes[i]);
@@ -80,7 +80,7 @@ static int scale(uint64_t *v, uint64_t by)
 
 int conf_value_size(const char *text, uint64_t *v)
 {
-	static const char *const units[] = { "", "K", "M", "G", "T" };
+	static const char *const units[] = {"", "K", "M", "G", "T"};
 	const char *unit;
 
 	if (number(text, 10, v, &unit))
@@ -96,8 +96,8 @@ int conf_value_time(const char *text, uint64_t *v)
 	static const struct {
 		const char *unit;
 		uint64_t ns;
-	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
-		      { "", 1000000000 }, { "m", 60000000000 }, { "h", 3600000000000 } };
+	} units[] = {{"ns", 1},        {"us", 1000},       {"ms", 1000000},     {"s", 1000000000},
+		     {"", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}};
 	const char *unit;
 
 	if (number(text, 10, v, &unit))
@@ -160,7 +160,7 @@ static bool word_is_string(const struct conf_key *k)
 
 static int set_mode(const char *text, uint64_t *v, char *why, size_t len)
 {
-	static const char *const words[] = { "buffered", "dontcache", "direct", NULL };
+	static const char *const words[] = {"buffered", "dontcache", "direct", NULL};
 	enum dio_mode m;
 
 	if (!dio_mode_parse(text, &m))
@@ -171,7 +171,7 @@ static int set_mode(const char *text, uint64_t *v, char *why, size_t len)
 
 static int set_rule(const char *text, uint64_t *v, char *why, size_t len)
 {
-	const char *words[DIO_RULE_COUNT + 1] = { NULL };
+	const char *words[DIO_RULE_COUNT + 1] = {NULL};
 	enum dio_rule r;
 
 	for (unsigned i = 0; i < DIO_RULE_COUNT; i++)
@@ -182,7 +182,8 @@ static int set_rule(const char *text, uint64_t *v, char *why, size_t len)
 	return 0;
 }
 
-static int set_number(const struct conf_key *k, const char *text, uint64_t *v, char *why, size_t len)
+static int set_number(const struct conf_key *k, const char *text, uint64_t *v, char *why,
+		      size_t len)
 {
 	struct conf_key wide = *k; /* to print the limits */
 	const char *rest = "";
@@ -201,8 +202,8 @@ static int set_number(const struct conf_key *k, const char *text, uint64_t *v, c
 	}
 	if (err || *rest) {
 		snprintf(why, len, "\"%s\" is not %s", text,
-			 k->type == CONF_SIZE   ? "a size (bytes, or with K, M or G)"
-			 : k->type == CONF_TIME ? "a time (such as 500ms, 5s or 1m)"
+			 k->type == CONF_SIZE    ? "a size (bytes, or with K, M or G)"
+			 : k->type == CONF_TIME  ? "a time (such as 500ms, 5s or 1m)"
 			 : k->type == CONF_OCTAL ? "an octal number"
 						 : "a number");
 		return -EINVAL;
@@ -316,8 +317,11 @@ static void print_time(uint64_t ns, char *out, size_t len)
 	static const struct {
 		uint64_t ns;
 		const char *unit;
-	} units[] = { { 3600000000000, "h" }, { 60000000000, "m" }, { 1000000000, "s" }, { 1000000, "ms" },
-		      { 1000, "us" } };
+	} units[] = {{3600000000000, "h"},
+		     {60000000000, "m"},
+		     {1000000000, "s"},
+		     {1000000, "ms"},
+		     {1000, "us"}};
 
 	for (unsigned i = 0; ns && i < sizeof(units) / sizeof(units[0]); i++) {
 		if (ns % units[i].ns == 0) {
@@ -423,13 +427,15 @@ unsigned conf_value_distance(const char *a, const char *b)
 		return WORD_MAX;
 	for (size_t i = 0; i <= n; i++) {
 		for (size_t j = 0; j <= m; j++) {
-			int ca = i ? tolower((unsigned char)a[i - 1]) : 0, cb = j ? tolower((unsigned char)b[j - 1]) : 0;
+			int ca = i ? tolower((unsigned char)a[i - 1]) : 0,
+			    cb = j ? tolower((unsigned char)b[j - 1]) : 0;
 
 			if (!i || !j) {
 				d[i][j] = (unsigned)(i + j);
 				continue;
 			}
-			d[i][j] = min3(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (ca != cb));
+			d[i][j] = min3(d[i - 1][j] + 1, d[i][j - 1] + 1,
+				       d[i - 1][j - 1] + (ca != cb));
 			if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) &&
 			    cb == tolower((unsigned char)a[i - 2]) && d[i - 2][j - 2] + 1 < d[i][j])
 				d[i][j] = d[i - 2][j - 2] + 1;

@@ -12,7 +12,8 @@
  * Parse `text` into the field at `field` (the key's offset applied by the
  * caller).  0, or -EINVAL with what is wrong in why, or -ENOMEM.
  */
-int conf_value_set(const struct conf_key *k, void *field, const char *text, char *why, size_t whylen);
+int conf_value_set(const struct conf_key *k, void *field, const char *text, char *why,
+		   size_t whylen);
 /* The field as it would be written; cut at len. */
 void conf_value_print(const struct conf_key *k, const void *field, char *out, size_t len);
 /* Have the two fields the same value? */
@@ -26,7 +27,8 @@ int conf_value_bool(const char *text, uint64_t *v);
 int conf_value_size(const char *text, uint64_t *v);
 int conf_value_time(const char *text, uint64_t *v);
 
-/* Edit distance (letters added, dropped, changed, two swapped), case ignored; and how much of it is still a typo. */
+/* Edit distance (letters added, dropped, changed, two swapped), case ignored; and how much of it is
+ * still a typo. */
 unsigned conf_value_distance(const char *a, const char *b);
 unsigned conf_value_near(const char *word);
 

@@ -82,7 +82,8 @@ static void client_answer(struct client *c, const json_t *lines)
 	const json_t *o;
 	size_t i;
 
-	json_array_foreach(lines, i, o) {
+	json_array_foreach(lines, i, o)
+	{
 		char *text = json_dumps(o, JSON_COMPACT);
 
 		if (text)
@@ -94,7 +95,8 @@ static void client_answer(struct client *c, const json_t *lines)
 static void client_send(struct client *c)
 {
 	while (c->out && c->sent < c->nout) {
-		ssize_t n = send(c->fd, c->out + c->sent, c->nout - c->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+		ssize_t n = send(c->fd, c->out + c->sent, c->nout - c->sent,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (n < 0) {
 			if (errno != EAGAIN && errno != EINTR)
@@ -145,7 +147,8 @@ static void client_receive(struct control *ctl, struct client *c)
 	c->nin += (size_t)n;
 	client_run(ctl, c);
 	if (c->fd >= 0 && !c->out && c->nin == sizeof(c->in)) {
-		static const char too_long[] = "{\"ok\":false,\"code\":2,\"error\":\"line too long\"}";
+		static const char too_long[] =
+			"{\"ok\":false,\"code\":2,\"error\":\"line too long\"}";
 
 		c->last = true;
 		client_append(c, too_long, sizeof(too_long) - 1);
@@ -159,7 +162,8 @@ static bool peer_may_change(int fd)
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) && (peer.uid == 0 || peer.uid == geteuid());
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) &&
+	       (peer.uid == 0 || peer.uid == geteuid());
 }
 
 static void accept_client(struct control *ctl)
@@ -174,7 +178,8 @@ static void accept_client(struct control *ctl)
 
 		if (c->fd >= 0)
 			continue;
-		*c = (struct client){ .fd = fd, .may_change = peer_may_change(fd), .since = now_seconds() };
+		*c = (struct client){
+			.fd = fd, .may_change = peer_may_change(fd), .since = now_seconds()};
 		client_append(c, hello, sizeof(hello) - 1);
 		client_send(c);
 		return;
@@ -201,14 +206,14 @@ static void expire(struct control *ctl)
 
 static void fill_polls(const struct control *ctl, struct pollfd *p, bool *any)
 {
-	p[0] = (struct pollfd){ .fd = ctl->wake_fd, .events = POLLIN };
+	p[0] = (struct pollfd){.fd = ctl->wake_fd, .events = POLLIN};
 	/* With all places taken, who comes next waits in the backlog. */
-	p[1] = (struct pollfd){ .fd = full(ctl) ? -1 : ctl->listen_fd, .events = POLLIN };
+	p[1] = (struct pollfd){.fd = full(ctl) ? -1 : ctl->listen_fd, .events = POLLIN};
 	*any = false;
 	for (unsigned i = 0; i < CLIENTS_MAX; i++) {
 		const struct client *c = &ctl->clients[i];
 
-		p[2 + i] = (struct pollfd){ .fd = c->fd, .events = c->out ? POLLOUT : POLLIN };
+		p[2 + i] = (struct pollfd){.fd = c->fd, .events = c->out ? POLLOUT : POLLIN};
 		*any |= c->fd >= 0;
 	}
 }
@@ -288,14 +293,16 @@ static void give_to_group(const char *path, const char *name)
 	struct group *g = name && *name ? getgrnam(name) : NULL;
 
 	if (name && *name && !g)
-		log_line(LOG_WARNING, "[control] group: no group %s: only the socket's owner may use %s", name, path);
+		log_line(LOG_WARNING,
+			 "[control] group: no group %s: only the socket's owner may use %s", name,
+			 path);
 	else if (g && chown(path, (uid_t)-1, g->gr_gid) && !geteuid())
 		log_line(LOG_WARNING, "[control] group: %s: %s", path, strerror(errno));
 }
 
 static int listen_at(struct control *ctl, const struct conf *conf)
 {
-	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 	struct stat st;
 	int err;
 

@@ -70,8 +70,7 @@ static void run_exports(struct server *s, json_t *lines)
 	json_t *list = health_exports_json(t), *x;
 	size_t i;
 
-	json_array_foreach(list, i, x)
-		json_array_append(lines, x);
+	json_array_foreach(list, i, x) json_array_append(lines, x);
 	json_decref(list);
 	export_table_put(t);
 	finish(lines, 0, NULL);
@@ -79,13 +78,14 @@ static void run_exports(struct server *s, json_t *lines)
 
 static void run_reload(struct server *s, json_t *lines)
 {
-	struct conf_errors e = { 0 };
+	struct conf_errors e = {0};
 	int err = server_reload(s, &e);
 
 	for (unsigned i = 0; i < e.n; i++) {
 		json_t *text = json_string(e.line[i]);
 
-		json_array_append_new(lines, json_pack("{s:o, s:b}", "message", text ? text : json_string("?"), "warning",
+		json_array_append_new(lines, json_pack("{s:o, s:b}", "message",
+						       text ? text : json_string("?"), "warning",
 						       (int)e.warning[i]));
 	}
 	conf_errors_free(&e);
@@ -106,12 +106,12 @@ static const struct {
 	bool changes;
 	const char *doc;
 } verbs[] = {
-	{ "status", run_status, false, "how the server and its exports are" },
-	{ "stats", run_stats, false, "counters" },
-	{ "exports", run_exports, false, "what is exported to whom" },
-	{ "reload", run_reload, true, "read configuration and exports again" },
-	{ "stop", run_stop, true, "finish what runs, then end" },
-	{ "help", run_help, false, "these words" },
+	{"status", run_status, false, "how the server and its exports are"},
+	{"stats", run_stats, false, "counters"},
+	{"exports", run_exports, false, "what is exported to whom"},
+	{"reload", run_reload, true, "read configuration and exports again"},
+	{"stop", run_stop, true, "finish what runs, then end"},
+	{"help", run_help, false, "these words"},
 };
 #define NVERBS (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -119,7 +119,8 @@ static void run_help(struct server *s, json_t *lines)
 {
 	(void)s;
 	for (unsigned i = 0; i < NVERBS; i++)
-		json_array_append_new(lines, json_pack("{s:s, s:s}", "verb", verbs[i].name, "does", verbs[i].doc));
+		json_array_append_new(lines, json_pack("{s:s, s:s}", "verb", verbs[i].name, "does",
+						       verbs[i].doc));
 	finish(lines, 0, NULL);
 }
 
@@ -147,7 +148,8 @@ void control_verbs_run(struct server *s, char *line, bool may_change, json_t *li
 		if (!only_json(words, n))
 			finish(lines, CODE_USAGE, "this verb takes no such word");
 		else if (verbs[i].changes && !may_change)
-			finish(lines, CODE_NOT_PERMITTED, "only root and the server's own user may change anything");
+			finish(lines, CODE_NOT_PERMITTED,
+			       "only root and the server's own user may change anything");
 		else
 			verbs[i].run(s, lines);
 		return;

@@ -21,8 +21,8 @@
 
 static int connect_to(const char *path)
 {
-	struct sockaddr_un sun = { .sun_family = AF_UNIX };
-	struct timeval tv = { .tv_sec = ANSWER_SECONDS };
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	struct timeval tv = {.tv_sec = ANSWER_SECONDS};
 	int fd, err;
 
 	if (strlen(path) >= sizeof(sun.sun_path))
@@ -40,11 +40,12 @@ static int connect_to(const char *path)
 	return err;
 }
 
-/* Where the configuration that is installed has the socket; mistakes in it are not this command's. */
+/* Where the configuration that is installed has the socket; mistakes in it are not this command's.
+ */
 static char *configured(void)
 {
-	struct conf_options o = { .file = CONF_FILE };
-	struct conf_errors e = { 0 };
+	struct conf_options o = {.file = CONF_FILE};
+	struct conf_errors e = {0};
 	struct conf c;
 	char *path;
 
@@ -142,8 +143,8 @@ int ctlclient_ask(const char *name, const char *socket, const char *line, json_t
 
 	*answer = json_array();
 	if (fd < 0) {
-		fprintf(stderr, "%s: no server answers at %s: %s\n", name, path ? path : "the control socket",
-			strerror(-fd));
+		fprintf(stderr, "%s: no server answers at %s: %s\n", name,
+			path ? path : "the control socket", strerror(-fd));
 		free(path);
 		return fd == -EACCES ? CODE_NOT_PERMITTED : CODE_NOT_RUNNING;
 	}

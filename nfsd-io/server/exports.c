@@ -95,8 +95,10 @@ static int fsid_agrees(const struct line *l, const struct export *x, uint32_t fs
 		uint32_t other = x->clients[i].opts.fsid;
 
 		if (other && other != fsid) {
-			exports_text_say(&l->text, false, "%s: fsid=%u here but %u at %s:%u: an export has one", x->path, fsid,
-					 other, x->clients[i].file, x->clients[i].line);
+			exports_text_say(&l->text, false,
+					 "%s: fsid=%u here but %u at %s:%u: an export has one",
+					 x->path, fsid, other, x->clients[i].file,
+					 x->clients[i].line);
 			return -EINVAL;
 		}
 	}
@@ -111,8 +113,9 @@ static int add(struct line *l, struct export_client *c)
 	int err;
 
 	if (same) {
-		exports_text_say(&l->text, true, "%s is exported to \"%s\" already at %s:%u: this one is ignored", l->path,
-				 *c->pattern ? c->pattern : "*", same->file, same->line);
+		exports_text_say(&l->text, true,
+				 "%s is exported to \"%s\" already at %s:%u: this one is ignored",
+				 l->path, *c->pattern ? c->pattern : "*", same->file, same->line);
 		err = 0;
 		exports_client_fini(c);
 		return err;
@@ -127,12 +130,13 @@ static int add(struct line *l, struct export_client *c)
 
 static int add_named(struct line *l, const char *name, const struct exports_opts *o)
 {
-	struct export_client c = { .opts = o->o, .file = l->text.file, .line = l->text.line };
+	struct export_client c = {.opts = o->o, .file = l->text.file, .line = l->text.line};
 	const char *why;
 	int err = exports_client_init(&c, name, &why);
 
 	if (err == -ENOTSUP) {
-		exports_text_say(&l->text, true, "%s: Kerberos is not served: this client is ignored", name);
+		exports_text_say(&l->text, true,
+				 "%s: Kerberos is not served: this client is ignored", name);
 		return 0;
 	}
 	if (err) {
@@ -145,8 +149,10 @@ static int add_named(struct line *l, const char *name, const struct exports_opts
 /* Nobody named: the world, as exports(5) has it, whether or not that was meant. */
 static int add_world(struct line *l, const char *options, const struct exports_opts *o)
 {
-	exports_text_say(&l->text, true, "%s%s%s%s: no client named: exported to the world; write *(...) if that is meant",
-			 l->path, options ? " (" : "", options ? options : "", options ? ")" : "");
+	exports_text_say(
+		&l->text, true,
+		"%s%s%s%s: no client named: exported to the world; write *(...) if that is meant",
+		l->path, options ? " (" : "", options ? options : "", options ? ")" : "");
 	return add_named(l, "", o);
 }
 
@@ -158,7 +164,8 @@ static int take_client(struct line *l, char *word)
 
 	if (open && (!close || close[1])) {
 		exports_text_say(&l->text, false, "%s: %s", word,
-				 close ? "something behind )" : "no ): blanks are not allowed between ( and )");
+				 close ? "something behind )"
+				       : "no ): blanks are not allowed between ( and )");
 		return -EINVAL;
 	}
 	if (open) {
@@ -206,7 +213,8 @@ static int take_line(struct line *l)
 	return take_clients(l);
 }
 
-int exports_parse(struct export_table *t, const char *text, size_t len, const char *file, struct conf_errors *e)
+int exports_parse(struct export_table *t, const char *text, size_t len, const char *file,
+		  struct conf_errors *e)
 {
 	struct line *l = calloc(1, sizeof(*l));
 	int err = 0;
@@ -257,7 +265,8 @@ static int add_loopback(struct line *l, const char *options)
 	return err ? err : add_named(l, "::1", &o);
 }
 
-/* DIR of a --export word: made absolute, in *path; what stands behind its colon in *rest, NULL when nothing. */
+/* DIR of a --export word: made absolute, in *path; what stands behind its colon in *rest, NULL when
+ * nothing. */
 static int split_arg(const char *word, char **path, const char **rest)
 {
 	const char *colon = strchr(word, ':');

@@ -11,7 +11,8 @@
 #include "nfsd-io/server/conf.h"
 
 /* Parse one text into t (no roots opened): for tests, fuzzing and load.  Errors go to e. */
-int exports_parse(struct export_table *t, const char *text, size_t len, const char *file, struct conf_errors *e);
+int exports_parse(struct export_table *t, const char *text, size_t len, const char *file,
+		  struct conf_errors *e);
 
 /*
  * One word of --export: DIR, DIR:CLIENT(OPTS)... or DIR:(OPTS).  Without a
@@ -27,6 +28,7 @@ int exports_arg(struct export_table *t, const char *word, struct conf_errors *e)
  * be NULL) whose path, id and settings are unchanged.  A root that will not
  * open is down with a reason, not an error.  0 or -1 with e filled.
  */
-int exports_load(struct export_table **out, const struct conf *c, const struct export_table *old, struct conf_errors *e);
+int exports_load(struct export_table **out, const struct conf *c, const struct export_table *old,
+		 struct conf_errors *e);
 
 #endif

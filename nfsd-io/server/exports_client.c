@@ -45,7 +45,9 @@ static int parse_mask(const char *text, int family)
 
 	if (!parse_addr(text, &mask)) {
 		v = strtol(text, &end, 10);
-		return *text >= '0' && *text <= '9' && !*end && v <= (family == AF_INET ? 32 : 128) ? (int)v : -1;
+		return *text >= '0' && *text <= '9' && !*end && v <= (family == AF_INET ? 32 : 128)
+			       ? (int)v
+			       : -1;
 	}
 	if (mask.ss_family != family)
 		return -1;
@@ -64,7 +66,7 @@ static void clear_host_bits(struct sockaddr_storage *ss, unsigned prefix)
 	uint8_t *b = bytes_of(ss, &bits);
 
 	for (unsigned i = prefix; i < bits; i++)
-		b[i / 8] &= (uint8_t)~(0x80 >> i % 8);
+		b[i / 8] &= (uint8_t) ~(0x80 >> i % 8);
 }
 
 static int init_network(struct export_client *c, const char *name, const char **why)
@@ -157,7 +159,7 @@ struct lookups {
 	char **names;
 };
 
-static const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
 
 static unsigned count_unknown(const struct export_table *t, struct export_client **out)
 {
@@ -197,7 +199,8 @@ static void lookups_wait(struct lookups *l)
 		for (unsigned i = 0; i < l->n; i++)
 			busy |= gai_error(&l->cb[i]) == EAI_INPROGRESS;
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (!busy || now.tv_sec > end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec >= end.tv_nsec))
+		if (!busy || now.tv_sec > end.tv_sec ||
+		    (now.tv_sec == end.tv_sec && now.tv_nsec >= end.tv_nsec))
 			return;
 		left.tv_sec = end.tv_sec - now.tv_sec;
 		left.tv_nsec = end.tv_nsec - now.tv_nsec;
@@ -205,13 +208,15 @@ static void lookups_wait(struct lookups *l)
 			left.tv_sec--;
 			left.tv_nsec += 1000000000;
 		}
-		if (gai_suspend((const struct gaicb *const *)l->list, (int)l->n, &left) == EAI_ALLDONE)
+		if (gai_suspend((const struct gaicb *const *)l->list, (int)l->n, &left) ==
+		    EAI_ALLDONE)
 			return;
 	}
 }
 
 /* True when nothing of the batch is with the resolver any more. */
-static bool lookups_collect(struct lookups *l, void (*lost)(void *arg, const struct export_client *c, const char *why),
+static bool lookups_collect(struct lookups *l,
+			    void (*lost)(void *arg, const struct export_client *c, const char *why),
 			    void *arg)
 {
 	bool all = true;
@@ -225,7 +230,8 @@ static bool lookups_collect(struct lookups *l, void (*lost)(void *arg, const str
 			take_addrs(l->clients[i], l->cb[i].ar_result);
 			freeaddrinfo(l->cb[i].ar_result);
 		} else {
-			lost(arg, l->clients[i], err == EAI_INPROGRESS ? "no answer in time" : gai_strerror(err));
+			lost(arg, l->clients[i],
+			     err == EAI_INPROGRESS ? "no answer in time" : gai_strerror(err));
 		}
 	}
 	return all;
@@ -240,10 +246,11 @@ static void lookups_free(struct lookups *l)
 	free(l->cb);
 }
 
-void exports_client_resolve(struct export_table *t, void (*lost)(void *arg, const struct export_client *c, const char *why),
+void exports_client_resolve(struct export_table *t,
+			    void (*lost)(void *arg, const struct export_client *c, const char *why),
 			    void *arg)
 {
-	struct lookups l = { .n = count_unknown(t, NULL) };
+	struct lookups l = {.n = count_unknown(t, NULL)};
 	bool ok = l.n > 0;
 
 	if (!ok)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The client part of a client(opts) word: what kind it is, its addresses, and finding those of host names. */
+/* The client part of a client(opts) word: what kind it is, its addresses, and finding those of host
+ * names. */
 #ifndef SERVER_EXPORTS_CLIENT_H
 #define SERVER_EXPORTS_CLIENT_H
 
@@ -18,7 +19,8 @@ void exports_client_fini(struct export_client *c);
  * in at most about 5 seconds.  What is not found keeps none and never matches.
  * Blocks.  Calls `lost` for each.
  */
-void exports_client_resolve(struct export_table *t, void (*lost)(void *arg, const struct export_client *c, const char *why),
+void exports_client_resolve(struct export_table *t,
+			    void (*lost)(void *arg, const struct export_client *c, const char *why),
 			    void *arg);
 
 #endif

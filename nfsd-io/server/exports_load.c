@@ -41,7 +41,8 @@ static void read_dir(struct export_table *t, const char *dir, struct conf_errors
 	free(paths);
 }
 
-/* Every place an export can come from.  /etc/exports may be missing, a file somebody named may not. */
+/* Every place an export can come from.  /etc/exports may be missing, a file somebody named may not.
+ */
 static void read_all(struct export_table *t, const struct conf *c, struct conf_errors *e)
 {
 	if (c->exports_file)
@@ -62,17 +63,19 @@ static bool listed(const struct export_table *t, const char *path)
 	return false;
 }
 
-static void check_sections(const struct export_table *t, const struct conf *c, struct conf_errors *e)
+static void check_sections(const struct export_table *t, const struct conf *c,
+			   struct conf_errors *e)
 {
 	for (unsigned i = 0; i < c->nexports; i++)
 		if (!listed(t, c->exports[i].path))
-			conf_error(e, false, "%s:%u: [export \"%s\"]: this path is not exported", c->exports[i].file,
-				   c->exports[i].line, c->exports[i].path);
+			conf_error(e, false, "%s:%u: [export \"%s\"]: this path is not exported",
+				   c->exports[i].file, c->exports[i].line, c->exports[i].path);
 }
 
 static void host_lost(void *arg, const struct export_client *c, const char *why)
 {
-	conf_error(arg, true, "%s:%u: host %s: %s: it will match nobody", c->file, c->line, c->pattern, why);
+	conf_error(arg, true, "%s:%u: host %s: %s: it will match nobody", c->file, c->line,
+		   c->pattern, why);
 }
 
 static uint32_t fsid_of(const struct export *x)
@@ -112,20 +115,23 @@ static const char *not_mounted(const struct export *x, const char *real)
 
 static bool same_io(const struct root_io *a, const struct root_io *b)
 {
-	return a->read_mode == b->read_mode && a->write_mode == b->write_mode && a->rule == b->rule &&
-	       a->read_direct_min == b->read_direct_min && a->min_middle == b->min_middle &&
-	       a->fail_unsupported == b->fail_unsupported;
+	return a->read_mode == b->read_mode && a->write_mode == b->write_mode &&
+	       a->rule == b->rule && a->read_direct_min == b->read_direct_min &&
+	       a->min_middle == b->min_middle && a->fail_unsupported == b->fail_unsupported;
 }
 
-/* The old table's root for the same path, id and settings, when the directory is still the same one. */
-static struct root *keep(const struct export_table *old, const struct export *x, const struct root_params *p)
+/* The old table's root for the same path, id and settings, when the directory is still the same
+ * one. */
+static struct root *keep(const struct export_table *old, const struct export *x,
+			 const struct root_params *p)
 {
 	struct stat st;
 
 	for (unsigned i = 0; old && i < old->n; i++) {
 		const struct export *o = &old->exports[i];
 
-		if (!o->root || strcmp(o->path, x->path) || fsid_of(o) != p->id || !same_io(&o->root->io, &p->io))
+		if (!o->root || strcmp(o->path, x->path) || fsid_of(o) != p->id ||
+		    !same_io(&o->root->io, &p->io))
 			continue;
 		if (stat(p->path, &st) || st.st_dev != o->root->dev || st.st_ino != o->root->ino)
 			return NULL;
@@ -142,8 +148,10 @@ static void open_root(struct export *x, const struct conf *c, const struct expor
 
 	if (asprintf(&real, "%s%s", c->rootdir ? c->rootdir : "", x->path) < 0)
 		return;
-	struct root_params p = { .path = real, .id = fsid_of(x), .io = conf_io_for(c, x->path),
-				 .state_dir = c->state_dir };
+	struct root_params p = {.path = real,
+				.id = fsid_of(x),
+				.io = conf_io_for(c, x->path),
+				.state_dir = c->state_dir};
 
 	mp = not_mounted(x, real);
 	if (mp) {
@@ -171,9 +179,10 @@ static void check_ids(const struct export_table *t, struct conf_errors *e)
 
 			if (a->root && b->root && a->root->id == b->root->id)
 				conf_error(e, false,
-					   "%s:%u: %s has the same id (%u) as %s at %s:%u: give one another fsid=",
-					   b->clients->file, b->clients->line, b->path, b->root->id, a->path,
-					   a->clients->file, a->clients->line);
+					   "%s:%u: %s has the same id (%u) as %s at %s:%u: give "
+					   "one another fsid=",
+					   b->clients->file, b->clients->line, b->path, b->root->id,
+					   a->path, a->clients->file, a->clients->line);
 		}
 	}
 }
@@ -187,15 +196,19 @@ static void check_usable(const struct export_table *t, const struct conf *c, str
 	if (up)
 		return;
 	for (unsigned i = 0; i < t->n; i++)
-		conf_error(e, false, "%s: %s", t->exports[i].path, t->exports[i].down ? t->exports[i].down : "down");
+		conf_error(e, false, "%s: %s", t->exports[i].path,
+			   t->exports[i].down ? t->exports[i].down : "down");
 	if (!t->n)
 		conf_error(e, false, "nothing to export: no path in %s, %s or --export",
-			   c->exports_file ? c->exports_file : "any file", c->exports_dir ? c->exports_dir : "any directory");
+			   c->exports_file ? c->exports_file : "any file",
+			   c->exports_dir ? c->exports_dir : "any directory");
 	else
-		conf_error(e, false, "nothing to export: not one of the exported paths can be used");
+		conf_error(e, false,
+			   "nothing to export: not one of the exported paths can be used");
 }
 
-int exports_load(struct export_table **out, const struct conf *c, const struct export_table *old, struct conf_errors *e)
+int exports_load(struct export_table **out, const struct conf *c, const struct export_table *old,
+		 struct conf_errors *e)
 {
 	struct export_table *t = calloc(1, sizeof(*t));
 	unsigned before = conf_nerrors(e);

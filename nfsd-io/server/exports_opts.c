@@ -22,12 +22,12 @@ struct list {
 
 struct option {
 	const char *name;
-	size_t offset;	      /* of a bool in struct export_opts */
+	size_t offset; /* of a bool in struct export_opts */
 	bool value;
-	bool by_flavor;	      /* may differ by sec= */
-	const char *warning;  /* said when given */
+	bool by_flavor;                                /* may differ by sec= */
+	const char *warning;                           /* said when given */
 	int (*set)(struct list *l, const char *value); /* takes =value; offset unused */
-	bool bare;	      /* ... which may be missing */
+	bool bare;                                     /* ... which may be missing */
 };
 
 #define F(f) offsetof(struct export_opts, f)
@@ -35,8 +35,12 @@ struct option {
 
 void exports_opts_default(struct exports_opts *o)
 {
-	*o = (struct exports_opts){ .o = { .sync = true, .secure = true, .root_squash = true, .anonuid = NOBODY,
-					   .anongid = NOBODY, .sec_sys = true } };
+	*o = (struct exports_opts){.o = {.sync = true,
+					 .secure = true,
+					 .root_squash = true,
+					 .anonuid = NOBODY,
+					 .anongid = NOBODY,
+					 .sec_sys = true}};
 }
 
 static int set_id(struct list *l, const char *value, uint32_t *id, const char *what)
@@ -120,7 +124,8 @@ static int set_mountpoint(struct list *l, const char *value)
 	struct export_opts *o = &l->to->o;
 
 	if (value && (*value != '/' || strlen(value) >= sizeof(o->mountpoint))) {
-		exports_text_say(l->at, false, "mountpoint=%s: not an absolute path of at most %zu bytes", value,
+		exports_text_say(l->at, false,
+				 "mountpoint=%s: not an absolute path of at most %zu bytes", value,
 				 sizeof(o->mountpoint) - 1);
 		return -EINVAL;
 	}
@@ -131,8 +136,8 @@ static int set_mountpoint(struct list *l, const char *value)
 
 static int sec_flavor(struct list *l, const char *name)
 {
-	static const char *const kerberos[] = { "krb5", "krb5i", "krb5p", "lkey", "lkeyi", "lkeyp", "spkm", "spkmi",
-						"spkmp" };
+	static const char *const kerberos[] = {"krb5",  "krb5i", "krb5p", "lkey", "lkeyi",
+					       "lkeyp", "spkm",  "spkmi", "spkmp"};
 
 	if (!strcmp(name, "sys") || !strcmp(name, "unix")) {
 		l->to->o.sec_sys = l->applies = true;
@@ -144,7 +149,9 @@ static int sec_flavor(struct list *l, const char *name)
 	}
 	for (unsigned i = 0; i < sizeof(kerberos) / sizeof(kerberos[0]); i++) {
 		if (!strcmp(name, kerberos[i])) {
-			exports_text_say(l->at, true, "sec=%s: not served: clients that use it are refused", name);
+			exports_text_say(l->at, true,
+					 "sec=%s: not served: clients that use it are refused",
+					 name);
 			return 0;
 		}
 	}
@@ -194,48 +201,52 @@ static int ignore_value(struct list *l, const char *value)
 }
 
 static const struct option options[] = {
-	{ "rw", F(rw), true, true, NULL, NULL, false },
-	{ "ro", F(rw), false, true, NULL, NULL, false },
-	{ "sync", F(sync), true, false, NULL, NULL, false },
-	{ "async", F(sync), false, false, "holds for names and attributes only: WRITE and COMMIT keep their promises",
-	  NULL, false },
-	{ "secure", F(secure), true, true, NULL, NULL, false },
-	{ "insecure", F(secure), false, true, NULL, NULL, false },
-	{ "root_squash", F(root_squash), true, true, NULL, NULL, false },
-	{ "no_root_squash", F(root_squash), false, true, NULL, NULL, false },
-	{ "all_squash", F(all_squash), true, true, NULL, NULL, false },
-	{ "no_all_squash", F(all_squash), false, true, NULL, NULL, false },
-	{ "hide", F(crossmnt), false, false, NULL, NULL, false },
-	{ "nohide", F(crossmnt), true, false, "ignored: mounts below an export are not entered", NULL, false },
-	{ "crossmnt", F(crossmnt), true, false, "ignored: mounts below an export are not entered", NULL, false },
-	{ "nocrossmnt", F(crossmnt), false, false, NULL, NULL, false },
-	{ "subtree_check", F(subtree_check), true, false, "ignored: file handles are signed for their export instead",
-	  NULL, false },
-	{ "no_subtree_check", F(subtree_check), false, false, NULL, NULL, false },
-	{ "wdelay", IGNORED, false, false, NULL, NULL, false },
-	{ "no_wdelay", IGNORED, false, false, NULL, NULL, false },
-	{ "sign_fh", IGNORED, false, false, NULL, NULL, false },
-	{ "auth_nlm", IGNORED, false, false, NULL, NULL, false },
-	{ "no_auth_nlm", IGNORED, false, false, NULL, NULL, false },
-	{ "secure_locks", IGNORED, false, false, NULL, NULL, false },
-	{ "insecure_locks", IGNORED, false, false, NULL, NULL, false },
-	{ "acl", IGNORED, false, false, NULL, NULL, false },
-	{ "no_acl", IGNORED, false, false, NULL, NULL, false },
-	{ "no_pnfs", IGNORED, false, false, NULL, NULL, false },
-	{ "pnfs", IGNORED, false, false, "ignored: pNFS is not served", NULL, false },
-	{ "security_label", IGNORED, false, false, "ignored: security labels are not served", NULL, false },
-	{ "nordirplus", IGNORED, false, false, "ignored: READDIRPLUS stays on", NULL, false },
-	{ "anonuid", IGNORED, false, true, NULL, set_anonuid, false },
-	{ "anongid", IGNORED, false, true, NULL, set_anongid, false },
-	{ "fsid", IGNORED, false, false, NULL, set_fsid, false },
-	{ "mountpoint", IGNORED, false, false, NULL, set_mountpoint, true },
-	{ "mp", IGNORED, false, false, NULL, set_mountpoint, true },
-	{ "sec", IGNORED, false, false, NULL, set_sec, false },
-	{ "xprtsec", IGNORED, false, false, NULL, set_xprtsec, false },
-	{ "refer", IGNORED, false, false, "ignored: referrals are not served", ignore_value, false },
-	{ "replicas", IGNORED, false, false, "ignored: referrals are not served", ignore_value, false },
-	{ "squash_uids", IGNORED, false, false, "ignored, as in knfsd", ignore_value, false },
-	{ "squash_gids", IGNORED, false, false, "ignored, as in knfsd", ignore_value, false },
+	{"rw", F(rw), true, true, NULL, NULL, false},
+	{"ro", F(rw), false, true, NULL, NULL, false},
+	{"sync", F(sync), true, false, NULL, NULL, false},
+	{"async", F(sync), false, false,
+	 "holds for names and attributes only: WRITE and COMMIT keep their promises", NULL, false},
+	{"secure", F(secure), true, true, NULL, NULL, false},
+	{"insecure", F(secure), false, true, NULL, NULL, false},
+	{"root_squash", F(root_squash), true, true, NULL, NULL, false},
+	{"no_root_squash", F(root_squash), false, true, NULL, NULL, false},
+	{"all_squash", F(all_squash), true, true, NULL, NULL, false},
+	{"no_all_squash", F(all_squash), false, true, NULL, NULL, false},
+	{"hide", F(crossmnt), false, false, NULL, NULL, false},
+	{"nohide", F(crossmnt), true, false, "ignored: mounts below an export are not entered",
+	 NULL, false},
+	{"crossmnt", F(crossmnt), true, false, "ignored: mounts below an export are not entered",
+	 NULL, false},
+	{"nocrossmnt", F(crossmnt), false, false, NULL, NULL, false},
+	{"subtree_check", F(subtree_check), true, false,
+	 "ignored: file handles are signed for their export instead", NULL, false},
+	{"no_subtree_check", F(subtree_check), false, false, NULL, NULL, false},
+	{"wdelay", IGNORED, false, false, NULL, NULL, false},
+	{"no_wdelay", IGNORED, false, false, NULL, NULL, false},
+	{"sign_fh", IGNORED, false, false, NULL, NULL, false},
+	{"auth_nlm", IGNORED, false, false, NULL, NULL, false},
+	{"no_auth_nlm", IGNORED, false, false, NULL, NULL, false},
+	{"secure_locks", IGNORED, false, false, NULL, NULL, false},
+	{"insecure_locks", IGNORED, false, false, NULL, NULL, false},
+	{"acl", IGNORED, false, false, NULL, NULL, false},
+	{"no_acl", IGNORED, false, false, NULL, NULL, false},
+	{"no_pnfs", IGNORED, false, false, NULL, NULL, false},
+	{"pnfs", IGNORED, false, false, "ignored: pNFS is not served", NULL, false},
+	{"security_label", IGNORED, false, false, "ignored: security labels are not served", NULL,
+	 false},
+	{"nordirplus", IGNORED, false, false, "ignored: READDIRPLUS stays on", NULL, false},
+	{"anonuid", IGNORED, false, true, NULL, set_anonuid, false},
+	{"anongid", IGNORED, false, true, NULL, set_anongid, false},
+	{"fsid", IGNORED, false, false, NULL, set_fsid, false},
+	{"mountpoint", IGNORED, false, false, NULL, set_mountpoint, true},
+	{"mp", IGNORED, false, false, NULL, set_mountpoint, true},
+	{"sec", IGNORED, false, false, NULL, set_sec, false},
+	{"xprtsec", IGNORED, false, false, NULL, set_xprtsec, false},
+	{"refer", IGNORED, false, false, "ignored: referrals are not served", ignore_value, false},
+	{"replicas", IGNORED, false, false, "ignored: referrals are not served", ignore_value,
+	 false},
+	{"squash_uids", IGNORED, false, false, "ignored, as in knfsd", ignore_value, false},
+	{"squash_gids", IGNORED, false, false, "ignored, as in knfsd", ignore_value, false},
 };
 #define NOPTIONS (sizeof(options) / sizeof(options[0]))
 
@@ -261,7 +272,8 @@ static int unknown(const struct list *l, const char *name)
 		}
 	}
 	if (best)
-		exports_text_say(l->at, false, "unknown option \"%s\" (did you mean %s?)", name, best);
+		exports_text_say(l->at, false, "unknown option \"%s\" (did you mean %s?)", name,
+				 best);
 	else
 		exports_text_say(l->at, false, "unknown option \"%s\"", name);
 	return -EINVAL;
@@ -284,7 +296,8 @@ static int take(struct list *l, char *word)
 	if (!op)
 		return unknown(l, word);
 	if (value && (!op->set || !*value)) {
-		exports_text_say(l->at, false, "%s: %s", word, op->set ? "no value behind =" : "takes no value");
+		exports_text_say(l->at, false, "%s: %s", word,
+				 op->set ? "no value behind =" : "takes no value");
 		return -EINVAL;
 	}
 	if (op->set && !value && !op->bare) {
@@ -305,7 +318,7 @@ static int take(struct list *l, char *word)
 
 int exports_opts_parse(struct exports_opts *o, const char *list, const struct exports_text *at)
 {
-	struct list l = { o, at, true };
+	struct list l = {o, at, true};
 	char *copy = strdup(list), *save, *word;
 	int err = 0;
 
@@ -320,17 +333,23 @@ int exports_opts_parse(struct exports_opts *o, const char *list, const struct ex
 
 void exports_opts_print(const struct export_opts *o, char *out, size_t len)
 {
-	int n = snprintf(out, len, "%s,%s,%s,%s,%s,sec=%s", o->rw ? "rw" : "ro", o->sync ? "sync" : "async",
-			 o->secure ? "secure" : "insecure", o->root_squash ? "root_squash" : "no_root_squash",
+	int n = snprintf(out, len, "%s,%s,%s,%s,%s,sec=%s", o->rw ? "rw" : "ro",
+			 o->sync ? "sync" : "async", o->secure ? "secure" : "insecure",
+			 o->root_squash ? "root_squash" : "no_root_squash",
 			 o->all_squash ? "all_squash" : "no_all_squash",
-			 o->sec_sys && o->sec_none ? "sys:none" : o->sec_sys ? "sys" : o->sec_none ? "none" : "krb5");
+			 o->sec_sys && o->sec_none ? "sys:none"
+			 : o->sec_sys              ? "sys"
+			 : o->sec_none             ? "none"
+						   : "krb5");
 
 	if (n > 0 && (size_t)n < len && (o->root_squash || o->all_squash))
-		n += snprintf(out + n, len - (size_t)n, ",anonuid=%u,anongid=%u", o->anonuid, o->anongid);
+		n += snprintf(out + n, len - (size_t)n, ",anonuid=%u,anongid=%u", o->anonuid,
+			      o->anongid);
 	if (n > 0 && (size_t)n < len && o->fsid)
 		n += snprintf(out + n, len - (size_t)n, ",fsid=%u", o->fsid);
 	if (n > 0 && (size_t)n < len && o->mountpoint_required)
-		n += snprintf(out + n, len - (size_t)n, ",mp%s%s", *o->mountpoint ? "=" : "", o->mountpoint);
+		n += snprintf(out + n, len - (size_t)n, ",mp%s%s", *o->mountpoint ? "=" : "",
+			      o->mountpoint);
 	if (n > 0 && (size_t)n < len && o->crossmnt)
 		n += snprintf(out + n, len - (size_t)n, ",crossmnt");
 	if (n > 0 && (size_t)n < len && o->subtree_check)

@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void exports_text_init(struct exports_text *t, const char *text, size_t len, const char *file, struct conf_errors *e)
+void exports_text_init(struct exports_text *t, const char *text, size_t len, const char *file,
+		       struct conf_errors *e)
 {
-	*t = (struct exports_text){ text, text + len, conf_intern(file), 1, 1, false, e };
+	*t = (struct exports_text){text, text + len, conf_intern(file), 1, 1, false, e};
 }
 
 void exports_text_say(const struct exports_text *t, bool warning, const char *fmt, ...)
@@ -81,7 +82,8 @@ static unsigned char take_byte(struct exports_text *t)
 {
 	const char *p = t->p;
 
-	if (*p == '\\' && t->end - p > 3 && p[1] <= '3' && is_octal(p[1]) && is_octal(p[2]) && is_octal(p[3])) {
+	if (*p == '\\' && t->end - p > 3 && p[1] <= '3' && is_octal(p[1]) && is_octal(p[2]) &&
+	    is_octal(p[3])) {
 		t->p += 4;
 		return (unsigned char)((p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0'));
 	}

@@ -14,14 +14,16 @@
 struct exports_text {
 	const char *p, *end;
 	const char *file; /* interned */
-	unsigned line;	  /* of the last word */
-	unsigned next;	  /* line that p is in */
+	unsigned line;    /* of the last word */
+	unsigned next;    /* line that p is in */
 	bool started;
 	struct conf_errors *e;
 };
 
-void exports_text_init(struct exports_text *t, const char *text, size_t len, const char *file, struct conf_errors *e);
-/* Go to the first word of the next line that has one; what is left of this line is skipped.  False at the end. */
+void exports_text_init(struct exports_text *t, const char *text, size_t len, const char *file,
+		       struct conf_errors *e);
+/* Go to the first word of the next line that has one; what is left of this line is skipped.  False
+ * at the end. */
 bool exports_text_line(struct exports_text *t);
 /* The next word of this line: 1, 0 when there is none, -EINVAL after an error was told. */
 int exports_text_word(struct exports_text *t, char out[EXPORTS_WORD_MAX]);

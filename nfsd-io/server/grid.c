@@ -47,7 +47,8 @@ static unsigned width_of(const char *s)
 	return w;
 }
 
-static void print_row(const struct grid *g, const struct grid_row *r, const unsigned *width, FILE *out)
+static void print_row(const struct grid *g, const struct grid_row *r, const unsigned *width,
+		      FILE *out)
 {
 	unsigned pad = 0;
 
@@ -56,7 +57,8 @@ static void print_row(const struct grid *g, const struct grid_row *r, const unsi
 		bool right = g->right & 1u << i;
 
 		/* No blanks at the end of a line. */
-		fprintf(out, "%*s", (int)(*r->cell[i] || i == 0 ? pad + (right ? space : 0) : 0), "");
+		fprintf(out, "%*s", (int)(*r->cell[i] || i == 0 ? pad + (right ? space : 0) : 0),
+			"");
 		fputs(r->cell[i], out);
 		if (*r->cell[i] || i == 0)
 			pad = (right ? 0 : space) + 2;
@@ -68,14 +70,15 @@ static void print_row(const struct grid *g, const struct grid_row *r, const unsi
 
 void grid_print(struct grid *g, FILE *out, unsigned indent)
 {
-	unsigned width[GRID_COLUMNS] = { 0 };
+	unsigned width[GRID_COLUMNS] = {0};
 
 	for (unsigned r = 0; r < g->n; r++) {
 		for (unsigned i = 0; i < GRID_COLUMNS && g->rows[r].cell[i]; i++) {
 			unsigned w = width_of(g->rows[r].cell[i]);
 			bool last = i + 1 == GRID_COLUMNS || !g->rows[r].cell[i + 1];
 
-			/* What stands last in a flush-left column may be a sentence: it widens nothing. */
+			/* What stands last in a flush-left column may be a sentence: it widens
+			 * nothing. */
 			if (w > width[i] && (!last || g->right & 1u << i))
 				width[i] = w;
 		}
@@ -109,7 +112,7 @@ const char *grid_count(uint64_t n)
 
 const char *grid_bytes(uint64_t n)
 {
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 	double v = (double)n;
 	unsigned i = 0;
 	size_t len;
@@ -120,7 +123,11 @@ const char *grid_bytes(uint64_t n)
 	if (!i)
 		snprintf(out, len, "%" PRIu64 " B", n);
 	else
-		snprintf(out, len, v >= 99.95 ? "%.0f %s" : v >= 9.995 ? "%.1f %s" : "%.2f %s", v, units[i]);
+		snprintf(out, len,
+			 v >= 99.95   ? "%.0f %s"
+			 : v >= 9.995 ? "%.1f %s"
+				      : "%.2f %s",
+			 v, units[i]);
 	return out;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Text in aligned columns, for people; and numbers, sizes and times as they like them.  Not thread-safe. */
+/* Text in aligned columns, for people; and numbers, sizes and times as they like them.  Not
+ * thread-safe. */
 #ifndef SERVER_GRID_H
 #define SERVER_GRID_H
 
@@ -12,7 +13,7 @@
 struct grid {
 	struct grid_row {
 		char *cell[GRID_COLUMNS];
-	} *rows;
+	} * rows;
 	unsigned n;
 	unsigned right; /* bit n: column n is flush right */
 };
@@ -23,9 +24,9 @@ void grid_row(struct grid *g, ...) __attribute__((sentinel));
 void grid_print(struct grid *g, FILE *out, unsigned indent);
 
 /* Each gives one of a few static buffers in turn: good for one call's arguments. */
-const char *grid_count(uint64_t n);  /* "1,234,567" */
-const char *grid_bytes(uint64_t n);  /* "812 B", "1.21 GiB" */
-const char *grid_span(uint64_t s);   /* "3d 04h", "12m 05s" */
+const char *grid_count(uint64_t n);                    /* "1,234,567" */
+const char *grid_bytes(uint64_t n);                    /* "812 B", "1.21 GiB" */
+const char *grid_span(uint64_t s);                     /* "3d 04h", "12m 05s" */
 const char *grid_share(uint64_t part, uint64_t whole); /* "81.0%", "" of nothing */
 
 #endif

@@ -47,7 +47,7 @@ void groups_flush(struct groups *g)
 	pthread_mutex_lock(&g->lock);
 	for (unsigned i = 0; i < SLOTS; i++) {
 		free(g->slots[i].gids);
-		g->slots[i] = (struct entry){ 0 };
+		g->slots[i] = (struct entry){0};
 	}
 	pthread_mutex_unlock(&g->lock);
 }
@@ -96,9 +96,11 @@ static int from_cache(struct groups *g, uid_t uid, gid_t gid, gid_t **gids, unsi
 	return err;
 }
 
-static void to_cache(struct groups *g, uid_t uid, gid_t gid, const gid_t *gids, unsigned n, unsigned seconds)
+static void to_cache(struct groups *g, uid_t uid, gid_t gid, const gid_t *gids, unsigned n,
+		     unsigned seconds)
 {
-	struct entry *e = &g->slots[uid % SLOTS], fresh = { true, uid, gid, now_seconds() + seconds, NULL, 0 };
+	struct entry *e = &g->slots[uid % SLOTS],
+		     fresh = {true, uid, gid, now_seconds() + seconds, NULL, 0};
 
 	if (copy(gids, n, &fresh.gids, &fresh.n))
 		return;

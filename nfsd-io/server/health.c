@@ -133,13 +133,14 @@ static void warn_export(const struct export *x, json_t *warnings)
 	}
 	if (x->root->path_mode)
 		warn(warnings,
-		     "%s: no kernel file handles (CAP_DAC_READ_SEARCH or the file system lacks them): "
+		     "%s: no kernel file handles (CAP_DAC_READ_SEARCH or the file system lacks "
+		     "them): "
 		     "handles are names here, and a rename on this host makes them stale",
 		     x->path);
 	for (unsigned i = 0; i < x->nclients; i++)
 		if (x->clients[i].match == EXPORT_ANY && !*x->clients[i].pattern)
-			warn(warnings, "%s:%u: %s is exported to the world: no client is named", x->clients[i].file,
-			     x->clients[i].line, x->path);
+			warn(warnings, "%s:%u: %s is exported to the world: no client is named",
+			     x->clients[i].file, x->clients[i].line, x->path);
 }
 
 void health_warnings(const struct export_table *t, json_t *warnings)
@@ -154,7 +155,7 @@ static json_t *workers_json(struct server *s, bool *degraded, json_t *warnings)
 	unsigned asked_io_uring = server_conf(s)->engine == RING_IO_URING;
 
 	for (unsigned i = 0; i < server_workers(s); i++) {
-		struct worker_info w = { 0 };
+		struct worker_info w = {0};
 		json_t *o = json_object();
 
 		server_worker_info(s, i, &w);

@@ -14,7 +14,8 @@
 
 /* The answer to `status`; "state" is "ok" or "degraded".  NULL when memory is out.  Any thread. */
 json_t *health_json(struct server *s);
-/* One object an export: path, state, clients, file system, alignment, modes asked and effective and why. */
+/* One object an export: path, state, clients, file system, alignment, modes asked and effective and
+ * why. */
 json_t *health_exports_json(const struct export_table *t);
 /* What an operator should know of these exports, as strings appended to `warnings`. */
 void health_warnings(const struct export_table *t, json_t *warnings);

@@ -55,33 +55,33 @@ static void export_row(struct grid *g, const json_t *x)
 	mode_text(json_object_get(x, "read"), rd, sizeof(rd));
 	mode_text(json_object_get(x, "write"), wr, sizeof(wr));
 	align_text(x, align, sizeof(align));
-	grid_row(g, str(x, "path"), "up", str(x, "fstype"), align, rd, wr, str(x, "rule"), str(x, "handles"), NULL);
+	grid_row(g, str(x, "path"), "up", str(x, "fstype"), align, rd, wr, str(x, "rule"),
+		 str(x, "handles"), NULL);
 }
 
 static void print_whys(FILE *out, const json_t *x, unsigned indent)
 {
-	static const char *const ops[] = { "read", "write" };
+	static const char *const ops[] = {"read", "write"};
 
 	for (unsigned i = 0; i < 2; i++) {
 		const char *why = str(json_object_get(x, ops[i]), "why");
 
 		if (*why)
-			fprintf(out, "%*s%s %s: %s\n", (int)indent, "", str(x, "path"), ops[i], why);
+			fprintf(out, "%*s%s %s: %s\n", (int)indent, "", str(x, "path"), ops[i],
+				why);
 	}
 }
 
 static void print_table(FILE *out, const json_t *exports)
 {
-	struct grid g = { 0 };
+	struct grid g = {0};
 	const json_t *x;
 	size_t i;
 
 	grid_row(&g, "EXPORT", "STATE", "FS", "ALIGN", "READ", "WRITE", "RULE", "HANDLES", NULL);
-	json_array_foreach(exports, i, x)
-		export_row(&g, x);
+	json_array_foreach(exports, i, x) export_row(&g, x);
 	grid_print(&g, out, 2);
-	json_array_foreach(exports, i, x)
-		print_whys(out, x, 4);
+	json_array_foreach(exports, i, x) print_whys(out, x, 4);
 }
 
 void health_print_exports(FILE *out, const json_t *exports)
@@ -90,14 +90,17 @@ void health_print_exports(FILE *out, const json_t *exports)
 	size_t i, j;
 
 	print_table(out, exports);
-	json_array_foreach(exports, i, x) {
-		struct grid g = { 0 };
+	json_array_foreach(exports, i, x)
+	{
+		struct grid g = {0};
 
 		fprintf(out, "\n  %s\n", str(x, "path"));
-		json_array_foreach(json_object_get(x, "clients"), j, c) {
+		json_array_foreach(json_object_get(x, "clients"), j, c)
+		{
 			char where[300];
 
-			snprintf(where, sizeof(where), "%s:%u", str(c, "file"), (unsigned)num(c, "line"));
+			snprintf(where, sizeof(where), "%s:%u", str(c, "file"),
+				 (unsigned)num(c, "line"));
 			grid_row(&g, str(c, "client"), str(c, "options"), where, NULL);
 		}
 		grid_print(&g, out, 4);
@@ -112,16 +115,18 @@ static void print_workers(FILE *out, const json_t *workers)
 	bool mixed = false;
 	size_t i;
 
-	json_array_foreach(workers, i, w) {
+	json_array_foreach(workers, i, w)
+	{
 		mixed |= i && strcmp(engine, str(w, "engine"));
 		engine = str(w, "engine");
 		why = str(w, "engine_why");
 		connections += num(w, "connections");
 		inflight += num(w, "inflight");
 	}
-	fprintf(out, "  workers      %zu, %s%s%s\n", json_array_size(workers), mixed ? "several engines" : engine,
-		!mixed && *why ? ": " : "", mixed ? "" : why);
-	fprintf(out, "  connections  %s, %s operations in flight\n", grid_count(connections), grid_count(inflight));
+	fprintf(out, "  workers      %zu, %s%s%s\n", json_array_size(workers),
+		mixed ? "several engines" : engine, !mixed && *why ? ": " : "", mixed ? "" : why);
+	fprintf(out, "  connections  %s, %s operations in flight\n", grid_count(connections),
+		grid_count(inflight));
 }
 
 static void print_listeners(FILE *out, const json_t *listeners)
@@ -146,14 +151,13 @@ void health_print(FILE *out, const json_t *a)
 	localtime_r(&since, &tm);
 	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
 	fprintf(out, "nfsd-io %s: %s, pid %u, since %s (%s)\n", str(a, "version"),
-		strcmp(str(a, "state"), "ok") ? "DEGRADED" : "serving", (unsigned)num(a, "pid"), when,
-		grid_span(num(a, "uptime")));
+		strcmp(str(a, "state"), "ok") ? "DEGRADED" : "serving", (unsigned)num(a, "pid"),
+		when, grid_span(num(a, "uptime")));
 	print_listeners(out, json_object_get(a, "listeners"));
 	print_workers(out, json_object_get(a, "workers"));
 	fputc('\n', out);
 	print_table(out, json_object_get(a, "exports"));
 	if (json_array_size(warnings))
 		fputc('\n', out);
-	json_array_foreach(warnings, i, w)
-		fprintf(out, "  warning: %s\n", json_string_value(w));
+	json_array_foreach(warnings, i, w) fprintf(out, "  warning: %s\n", json_string_value(w));
 }

@@ -37,7 +37,10 @@ static struct {
 	bool syslog, prefix;
 	int fd; /* of /dev/log, or -1 */
 	struct slot slots[SLOTS];
-} state = { .lock = PTHREAD_MUTEX_INITIALIZER, .level = LOG_INFO, .ratelimit_ns = 5000000000u, .fd = -1 };
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER,
+	   .level = LOG_INFO,
+	   .ratelimit_ns = 5000000000u,
+	   .fd = -1};
 
 static uint64_t now_ns(void)
 {
@@ -54,13 +57,13 @@ static bool to_journal(void)
 	unsigned long long dev, ino;
 	struct stat st;
 
-	return env && sscanf(env, "%llu:%llu", &dev, &ino) == 2 && !fstat(STDERR_FILENO, &st) && st.st_dev == dev &&
-	       st.st_ino == ino;
+	return env && sscanf(env, "%llu:%llu", &dev, &ino) == 2 && !fstat(STDERR_FILENO, &st) &&
+	       st.st_dev == dev && st.st_ino == ino;
 }
 
 static int dev_log(void)
 {
-	struct sockaddr_un sun = { .sun_family = AF_UNIX, .sun_path = "/dev/log" };
+	struct sockaddr_un sun = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd >= 0 && connect(fd, (struct sockaddr *)&sun, sizeof(sun))) {
@@ -112,7 +115,8 @@ void log_close(void)
 static bool write_syslog(int priority, const char *text)
 {
 	char line[LINE_MAX_LEN + 64];
-	int n = snprintf(line, sizeof(line), "<%d>nfsd-io[%d]: %s", LOG_DAEMON | priority, (int)getpid(), text);
+	int n = snprintf(line, sizeof(line), "<%d>nfsd-io[%d]: %s", LOG_DAEMON | priority,
+			 (int)getpid(), text);
 
 	for (int again = 0; again < 2; again++) {
 		if (state.fd < 0)
@@ -129,11 +133,12 @@ static bool write_syslog(int priority, const char *text)
 	return false;
 }
 
-/* A pipe or terminal that nobody reads must not hold the writer: poll first, a short line then fits. */
+/* A pipe or terminal that nobody reads must not hold the writer: poll first, a short line then
+ * fits. */
 static bool write_stderr(int priority, const char *text)
 {
 	char line[LINE_MAX_LEN + 64], prefix[8] = "";
-	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+	struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
 	int n;
 
 	if (state.prefix)
@@ -161,7 +166,8 @@ static void emit_lost(void)
 
 	if (lost == told)
 		return;
-	snprintf(text, sizeof(text), "log: %llu lines lost, nobody read them", (unsigned long long)(lost - told));
+	snprintf(text, sizeof(text), "log: %llu lines lost, nobody read them",
+		 (unsigned long long)(lost - told));
 	emit(LOG_WARNING, text);
 }
 
@@ -213,7 +219,7 @@ static bool admit(uint64_t key, unsigned burst, unsigned *left_out)
 	if (s->key != key || now >= s->until_ns) {
 		if (s->key == key)
 			*left_out = s->left_out;
-		*s = (struct slot){ .key = key, .until_ns = now + limit };
+		*s = (struct slot){.key = key, .until_ns = now + limit};
 	}
 	if (s->texts < burst) {
 		s->texts++;
@@ -228,7 +234,8 @@ static void emit_counted(int priority, char *text, unsigned left_out)
 	size_t n = strlen(text);
 
 	if (left_out && n + 48 < LINE_MAX_LEN)
-		snprintf(text + n, LINE_MAX_LEN - n, " (%u more like this were left out)", left_out);
+		snprintf(text + n, LINE_MAX_LEN - n, " (%u more like this were left out)",
+			 left_out);
 	emit_lost();
 	emit(priority, text);
 }

@@ -9,14 +9,17 @@
 #include "nfsd-io/server/explain.h"
 
 static const struct cli_verb verbs[] = {
-	{ "serve", "Serve what the configuration and exports(5) say, until SIGTERM.", "foer", cli_serve },
-	{ "check", "Parse everything, open and examine each export, serve nothing.", "foet", cli_check_run },
-	{ "explain", "Say how a READ or WRITE would be carried out.", "", NULL },
-	{ "status", "How the server and its exports are; 3 when one is down.", "jS", cli_status },
-	{ "stats", "Operations, bytes and decisions so far.", "jS", cli_stats },
-	{ "exports", "What is exported to whom.", "vsjS", cli_exports },
-	{ "reload", "Read configuration and exports again: all of it or, on a mistake, nothing.", "S", cli_reload },
-	{ "config", "Print the configuration.", "foedc", cli_config },
+	{"serve", "Serve what the configuration and exports(5) say, until SIGTERM.", "foer",
+	 cli_serve},
+	{"check", "Parse everything, open and examine each export, serve nothing.", "foet",
+	 cli_check_run},
+	{"explain", "Say how a READ or WRITE would be carried out.", "", NULL},
+	{"status", "How the server and its exports are; 3 when one is down.", "jS", cli_status},
+	{"stats", "Operations, bytes and decisions so far.", "jS", cli_stats},
+	{"exports", "What is exported to whom.", "vsjS", cli_exports},
+	{"reload", "Read configuration and exports again: all of it or, on a mistake, nothing.",
+	 "S", cli_reload},
+	{"config", "Print the configuration.", "foedc", cli_config},
 };
 #define NVERBS (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -40,7 +43,8 @@ static int unknown(const char *name)
 {
 	for (unsigned i = 0; i < NVERBS; i++) {
 		if (conf_value_distance(verbs[i].name, name) <= conf_value_near(name)) {
-			fprintf(stderr, "nfsd-io: no verb %s (did you mean %s?)\n", name, verbs[i].name);
+			fprintf(stderr, "nfsd-io: no verb %s (did you mean %s?)\n", name,
+				verbs[i].name);
 			return CLI_USAGE;
 		}
 	}
@@ -80,7 +84,7 @@ int main(int argc, char **argv)
 		return CLI_OK;
 	}
 	if (!strcmp(word, "help")) {
-		char *words[] = { argv[2], help, NULL };
+		char *words[] = {argv[2], help, NULL};
 
 		v = find(argv[2]);
 		return v ? run(v, 2, words) : unknown(argv[2]);

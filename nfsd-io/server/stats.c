@@ -60,7 +60,9 @@ static json_t *op_json(const struct root *r, const struct root_stats *s, enum di
 	json_t *o = json_object();
 
 	json_object_set_new(o, "asked", json_string(dio_mode_name(asked)));
-	json_object_set_new(o, "effective", json_string(dio_mode_name(probe_effective(&r->probe, op, asked, &why))));
+	json_object_set_new(
+		o, "effective",
+		json_string(dio_mode_name(probe_effective(&r->probe, op, asked, &why))));
 	json_object_set_new(o, "why", json_string(why));
 	put(o, "ops", sum_of(s->ops[op], DIO_DISPOSITION_COUNT));
 	json_object_set_new(o, "dispositions", dispositions_json(s, op));
@@ -73,7 +75,8 @@ static json_t *op_json(const struct root *r, const struct root_stats *s, enum di
 
 json_t *stats_export_json(const char *path, const struct root *r, const struct root_stats *sum)
 {
-	json_t *o = json_object(), *rd = op_json(r, sum, DIO_READ), *wr = op_json(r, sum, DIO_WRITE);
+	json_t *o = json_object(), *rd = op_json(r, sum, DIO_READ),
+	       *wr = op_json(r, sum, DIO_WRITE);
 	json_t *name = json_string(path), *fallbacks = json_object();
 
 	put(rd, "expand", sum->expand);
@@ -102,7 +105,8 @@ static json_t *exports_json(struct server *s)
 			continue;
 		memset(&sum, 0, sizeof(sum));
 		root_stats_sum(t->exports[i].root, &sum);
-		json_array_append_new(list, stats_export_json(t->exports[i].path, t->exports[i].root, &sum));
+		json_array_append_new(
+			list, stats_export_json(t->exports[i].path, t->exports[i].root, &sum));
 	}
 	export_table_put(t);
 	return list;
@@ -122,7 +126,8 @@ static json_t *procedures_json(const struct req_stats *sum)
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; p && i < p->nprocs && i < REQ_PROCS_MAX; i++) {
-		const struct req_proc *proc = (const void *)((const char *)p->procs + i * p->stride);
+		const struct req_proc *proc =
+			(const void *)((const char *)p->procs + i * p->stride);
 		json_t *o = json_object();
 
 		json_object_set_new(o, "name", json_string(proc->name ? proc->name : "?"));
@@ -153,7 +158,7 @@ static json_t *rpc_json(const struct req_stats *sum)
 
 static json_t *files_json(struct fdcache *c)
 {
-	struct fdcache_stats f = { 0 };
+	struct fdcache_stats f = {0};
 	json_t *o = json_object();
 
 	fdcache_stats(c, &f);
@@ -167,7 +172,7 @@ static json_t *files_json(struct fdcache *c)
 
 static json_t *drc_json(struct drc *d)
 {
-	struct drc_stats s = { 0 };
+	struct drc_stats s = {0};
 	json_t *o = json_object();
 
 	drc_stats(d, &s);
@@ -185,7 +190,7 @@ static json_t *workers_json(struct server *s)
 	json_t *list = json_array();
 
 	for (unsigned i = 0; i < server_workers(s); i++) {
-		struct worker_info w = { 0 };
+		struct worker_info w = {0};
 		json_t *o = json_object();
 
 		server_worker_info(s, i, &w);

@@ -31,7 +31,8 @@ static void mode_text(const json_t *op, char *out, size_t len)
 /* Why requests went the way they did; rows of zeros say nothing and are left out. */
 static void disposition_rows(struct grid *g, const json_t *rd, const json_t *wr)
 {
-	const json_t *dr = json_object_get(rd, "dispositions"), *dw = json_object_get(wr, "dispositions");
+	const json_t *dr = json_object_get(rd, "dispositions"),
+		     *dw = json_object_get(wr, "dispositions");
 
 	for (unsigned i = 0; i < DIO_DISPOSITION_COUNT; i++) {
 		const char *name = dio_disposition_name((enum dio_disposition)i);
@@ -41,8 +42,8 @@ static void disposition_rows(struct grid *g, const json_t *rd, const json_t *wr)
 		if (!r && !w)
 			continue;
 		snprintf(label, sizeof(label), "  %s", name);
-		grid_row(g, label, r ? grid_count(r) : "-", grid_share(r, num(rd, "ops")), w ? grid_count(w) : "-",
-			 grid_share(w, num(wr, "ops")), NULL);
+		grid_row(g, label, r ? grid_count(r) : "-", grid_share(r, num(rd, "ops")),
+			 w ? grid_count(w) : "-", grid_share(w, num(wr, "ops")), NULL);
 	}
 }
 
@@ -58,22 +59,25 @@ static void kind_rows(struct grid *g, const json_t *rd, const json_t *wr)
 		if (!r && !w)
 			continue;
 		snprintf(label, sizeof(label), "  %s", name);
-		grid_row(g, label, r ? grid_bytes(r) : "-", grid_share(r, num(rd, "moved")), w ? grid_bytes(w) : "-",
-			 grid_share(w, num(wr, "moved")), NULL);
+		grid_row(g, label, r ? grid_bytes(r) : "-", grid_share(r, num(rd, "moved")),
+			 w ? grid_bytes(w) : "-", grid_share(w, num(wr, "moved")), NULL);
 	}
 }
 
 static void split_line(FILE *out, const json_t *split)
 {
-	struct grid g = { .right = 1 << 1 };
+	struct grid g = {.right = 1 << 1};
 	uint64_t total = num(split, "payload");
 
 	if (!num(split, "ops"))
 		return;
 	fprintf(out, "  split WRITEs  %s\n", grid_count(num(split, "ops")));
-	grid_row(&g, "head", grid_count(num(split, "head")), "bytes", grid_share(num(split, "head"), total), NULL);
-	grid_row(&g, "middle", grid_count(num(split, "middle")), "bytes", grid_share(num(split, "middle"), total), NULL);
-	grid_row(&g, "tail", grid_count(num(split, "tail")), "bytes", grid_share(num(split, "tail"), total), NULL);
+	grid_row(&g, "head", grid_count(num(split, "head")), "bytes",
+		 grid_share(num(split, "head"), total), NULL);
+	grid_row(&g, "middle", grid_count(num(split, "middle")), "bytes",
+		 grid_share(num(split, "middle"), total), NULL);
+	grid_row(&g, "tail", grid_count(num(split, "tail")), "bytes",
+		 grid_share(num(split, "tail"), total), NULL);
 	grid_row(&g, "together", grid_count(total), "bytes", NULL);
 	grid_print(&g, out, 4);
 }
@@ -82,7 +86,7 @@ static void print_export(FILE *out, const json_t *x)
 {
 	const json_t *rd = json_object_get(x, "read"), *wr = json_object_get(x, "write");
 	const json_t *fb = json_object_get(x, "fallbacks");
-	struct grid g = { .right = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
+	struct grid g = {.right = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4};
 	char mr[32], mw[32];
 
 	mode_text(rd, mr, sizeof(mr));
@@ -90,19 +94,23 @@ static void print_export(FILE *out, const json_t *x)
 	fprintf(out, "\n%s  (rule %s)\n", str(x, "path"), str(x, "rule"));
 	grid_row(&g, "", "READ", "", "WRITE", NULL);
 	grid_row(&g, "mode", mr, "", mw, NULL);
-	grid_row(&g, "operations", grid_count(num(rd, "ops")), "", grid_count(num(wr, "ops")), NULL);
+	grid_row(&g, "operations", grid_count(num(rd, "ops")), "", grid_count(num(wr, "ops")),
+		 NULL);
 	disposition_rows(&g, rd, wr);
-	grid_row(&g, "client data", grid_bytes(num(rd, "payload")), "", grid_bytes(num(wr, "payload")), NULL);
+	grid_row(&g, "client data", grid_bytes(num(rd, "payload")), "",
+		 grid_bytes(num(wr, "payload")), NULL);
 	grid_row(&g, "moved", grid_bytes(num(rd, "moved")), "", grid_bytes(num(wr, "moved")), NULL);
 	kind_rows(&g, rd, wr);
 	if (num(rd, "expand"))
-		grid_row(&g, "read beyond", grid_bytes(num(rd, "expand")), grid_share(num(rd, "expand"), num(rd, "moved")),
-			 NULL);
-	grid_row(&g, "errors", grid_count(num(rd, "errors")), "", grid_count(num(wr, "errors")), NULL);
+		grid_row(&g, "read beyond", grid_bytes(num(rd, "expand")),
+			 grid_share(num(rd, "expand"), num(rd, "moved")), NULL);
+	grid_row(&g, "errors", grid_count(num(rd, "errors")), "", grid_count(num(wr, "errors")),
+		 NULL);
 	grid_print(&g, out, 2);
 	split_line(out, json_object_get(wr, "split"));
-	fprintf(out, "  syncs %s, short I/O continued %s, refused: direct %s, dontcache %s\n", grid_count(num(x, "syncs")),
-		grid_count(num(x, "continued")), grid_count(num(fb, "direct")), grid_count(num(fb, "dontcache")));
+	fprintf(out, "  syncs %s, short I/O continued %s, refused: direct %s, dontcache %s\n",
+		grid_count(num(x, "syncs")), grid_count(num(x, "continued")),
+		grid_count(num(fb, "direct")), grid_count(num(fb, "dontcache")));
 	if (*str(rd, "why"))
 		fprintf(out, "  READ:  %s\n", str(rd, "why"));
 	if (*str(wr, "why"))
@@ -111,12 +119,13 @@ static void print_export(FILE *out, const json_t *x)
 
 static void print_procedures(FILE *out, const json_t *procedures)
 {
-	struct grid g = { .right = 1 << 1 | 1 << 2 };
+	struct grid g = {.right = 1 << 1 | 1 << 2};
 	const json_t *p;
 	size_t i;
 
 	grid_row(&g, "NFSv3", "CALLS", "ERRORS", NULL);
-	json_array_foreach(procedures, i, p) {
+	json_array_foreach(procedures, i, p)
+	{
 		if (num(p, "calls"))
 			grid_row(&g, str(p, "name"), grid_count(num(p, "calls")),
 				 num(p, "errors") ? grid_count(num(p, "errors")) : "-", NULL);
@@ -127,34 +136,43 @@ static void print_procedures(FILE *out, const json_t *procedures)
 
 static void print_rest(FILE *out, const json_t *a)
 {
-	const json_t *rpc = json_object_get(a, "rpc"), *f = json_object_get(a, "files"), *d = json_object_get(a, "drc");
+	const json_t *rpc = json_object_get(a, "rpc"), *f = json_object_get(a, "files"),
+		     *d = json_object_get(a, "drc");
 	const json_t *w;
 	uint64_t connections = 0, accepted = 0, inflight = 0, buffers = 0;
-	struct grid g = { 0 };
+	struct grid g = {0};
 	char line[6][200];
 	size_t i;
 
-	json_array_foreach(json_object_get(a, "workers"), i, w) {
+	json_array_foreach(json_object_get(a, "workers"), i, w)
+	{
 		connections += num(w, "connections");
 		accepted += num(w, "accepted");
 		inflight += num(w, "inflight");
 		buffers += num(w, "buffers_in_use");
 	}
-	snprintf(line[0], sizeof(line[0]), "%s in, %s out; MOUNT calls %s", grid_bytes(num(rpc, "bytes_in")),
-		 grid_bytes(num(rpc, "bytes_out")), grid_count(num(rpc, "mount_calls")));
-	snprintf(line[1], sizeof(line[1]), "rejected %s, garbage %s, handles bad %s, stale %s, told to wait %s",
-		 grid_count(num(rpc, "rejected")), grid_count(num(rpc, "garbage")), grid_count(num(rpc, "bad_handles")),
-		 grid_count(num(rpc, "stale_handles")), grid_count(num(rpc, "jukebox")));
-	snprintf(line[2], sizeof(line[2]), "%s received in place, %s copied", grid_bytes(num(rpc, "payload_in_place")),
-		 grid_bytes(num(rpc, "payload_copied")));
-	snprintf(line[3], sizeof(line[3]), "%s open, hits %s, misses %s, evicted %s, failed syncs %s",
-		 grid_count(num(f, "open")), grid_count(num(f, "hits")), grid_count(num(f, "misses")),
-		 grid_count(num(f, "evictions")), grid_count(num(f, "sync_failures")));
+	snprintf(line[0], sizeof(line[0]), "%s in, %s out; MOUNT calls %s",
+		 grid_bytes(num(rpc, "bytes_in")), grid_bytes(num(rpc, "bytes_out")),
+		 grid_count(num(rpc, "mount_calls")));
+	snprintf(line[1], sizeof(line[1]),
+		 "rejected %s, garbage %s, handles bad %s, stale %s, told to wait %s",
+		 grid_count(num(rpc, "rejected")), grid_count(num(rpc, "garbage")),
+		 grid_count(num(rpc, "bad_handles")), grid_count(num(rpc, "stale_handles")),
+		 grid_count(num(rpc, "jukebox")));
+	snprintf(line[2], sizeof(line[2]), "%s received in place, %s copied",
+		 grid_bytes(num(rpc, "payload_in_place")), grid_bytes(num(rpc, "payload_copied")));
+	snprintf(line[3], sizeof(line[3]),
+		 "%s open, hits %s, misses %s, evicted %s, failed syncs %s",
+		 grid_count(num(f, "open")), grid_count(num(f, "hits")),
+		 grid_count(num(f, "misses")), grid_count(num(f, "evictions")),
+		 grid_count(num(f, "sync_failures")));
 	snprintf(line[4], sizeof(line[4]), "%s kept (%s), replayed %s, in progress %s, evicted %s",
-		 grid_count(num(d, "entries")), grid_bytes(num(d, "bytes")), grid_count(num(d, "hits")),
-		 grid_count(num(d, "in_progress")), grid_count(num(d, "evicted")));
-	snprintf(line[5], sizeof(line[5]), "%s now, %s in all; in flight %s, buffers %s", grid_count(connections),
-		 grid_count(accepted), grid_count(inflight), grid_count(buffers));
+		 grid_count(num(d, "entries")), grid_bytes(num(d, "bytes")),
+		 grid_count(num(d, "hits")), grid_count(num(d, "in_progress")),
+		 grid_count(num(d, "evicted")));
+	snprintf(line[5], sizeof(line[5]), "%s now, %s in all; in flight %s, buffers %s",
+		 grid_count(connections), grid_count(accepted), grid_count(inflight),
+		 grid_count(buffers));
 	grid_row(&g, "rpc", line[0], NULL);
 	grid_row(&g, "", line[1], NULL);
 	grid_row(&g, "WRITE data", line[2], NULL);
@@ -172,8 +190,7 @@ void stats_print(FILE *out, const json_t *a)
 
 	fprintf(out, "nfsd-io %s, up %s, write verifier %s changed %s times\n", str(a, "version"),
 		grid_span(num(a, "uptime")), str(v, "value"), grid_count(num(v, "bumps")));
-	json_array_foreach(json_object_get(a, "exports"), i, x)
-		print_export(out, x);
+	json_array_foreach(json_object_get(a, "exports"), i, x) print_export(out, x);
 	print_procedures(out, json_object_get(a, "procedures"));
 	print_rest(out, a);
 }

@@ -31,7 +31,7 @@ static void put(const char *name, const char *text)
 static int load(unsigned n, char **overrides)
 {
 	char path[256];
-	struct conf_options o = { .file = path, .overrides = overrides, .noverrides = n };
+	struct conf_options o = {.file = path, .overrides = overrides, .noverrides = n};
 
 	snprintf(path, sizeof(path), "%s/a.conf", dir);
 	return conf_load(&c, &o, &e);
@@ -96,13 +96,14 @@ END_TEST
 
 START_TEST(every_type_of_value_is_read)
 {
-	ck_assert_int_eq(load_text("[nfsd]\nhost = 10.0.0.1, fe80::1\tlocalhost\nport=0\nthreads = 4\n"
-				   "max-write = 64K\nrpcbind = N\n[mountd]\nmanage-gids = Yes\n"
-				   "[io]\nread-mode = 0\nwrite-mode = dontcache\nrule = dontcache-ends\n"
-				   "on-unsupported = fail\nengine = threads\nbuffer-pool = 1G\n"
-				   "[control]\nmode = 600\ngroup = \"staff\"\n"
-				   "[log]\nlevel = debug\nratelimit = 0\nslow = 1500ms\n"),
-			 0);
+	ck_assert_int_eq(
+		load_text("[nfsd]\nhost = 10.0.0.1, fe80::1\tlocalhost\nport=0\nthreads = 4\n"
+			  "max-write = 64K\nrpcbind = N\n[mountd]\nmanage-gids = Yes\n"
+			  "[io]\nread-mode = 0\nwrite-mode = dontcache\nrule = dontcache-ends\n"
+			  "on-unsupported = fail\nengine = threads\nbuffer-pool = 1G\n"
+			  "[control]\nmode = 600\ngroup = \"staff\"\n"
+			  "[log]\nlevel = debug\nratelimit = 0\nslow = 1500ms\n"),
+		0);
 	ck_assert_uint_eq(c.nhosts, 3);
 	ck_assert_str_eq(c.hosts[1], "fe80::1");
 	ck_assert_uint_eq(c.port, 0);
@@ -164,9 +165,10 @@ END_TEST
 
 START_TEST(words_of_knfsd_that_mean_nothing_here_are_warned_about_precisely)
 {
-	ck_assert_int_eq(load_text("[nfsd]\nvers4 = y\nudp = n\ntcp = y\nrdma = y\ngrace-time = 90\n"
-				   "[lockd]\nport = 4045\n[gssd]\nverbosity = 1\n"),
-			 0);
+	ck_assert_int_eq(
+		load_text("[nfsd]\nvers4 = y\nudp = n\ntcp = y\nrdma = y\ngrace-time = 90\n"
+			  "[lockd]\nport = 4045\n[gssd]\nverbosity = 1\n"),
+		0);
 	ck_assert(told("a.conf:2: [nfsd] vers4: no effect: NFSv4 is not served by this version"));
 	ck_assert(told("a.conf:5: [nfsd] rdma: no effect: NFS over RDMA is not served"));
 	ck_assert(told("a.conf:8: [lockd] port: no effect: locking (NLM) is not served"));
@@ -197,10 +199,12 @@ END_TEST
 
 START_TEST(export_section_refuses_what_holds_for_the_whole_server)
 {
-	ck_assert_int_eq(load_text("[export \"/srv\"]\nengine = threads\n[export \"srv\"]\nrule = page\n"
-				   "[io \"/srv\"]\nrule = page\n[export \"/srv\"]\nruel = page\n"),
-			 -1);
-	ck_assert(told("a.conf:2: [export \"/srv\"] engine: holds for the whole server: put it in [io]"));
+	ck_assert_int_eq(
+		load_text("[export \"/srv\"]\nengine = threads\n[export \"srv\"]\nrule = page\n"
+			  "[io \"/srv\"]\nrule = page\n[export \"/srv\"]\nruel = page\n"),
+		-1);
+	ck_assert(told(
+		"a.conf:2: [export \"/srv\"] engine: holds for the whole server: put it in [io]"));
 	ck_assert(told("a.conf:3: [export \"srv\"]: a path that begins with / must stand here"));
 	ck_assert(told("a.conf:6: [io \"/srv\"]: only [export \"PATH\"] takes an argument"));
 	ck_assert(told("a.conf:8: [export] ruel: unknown key (did you mean rule?)"));
@@ -216,7 +220,8 @@ START_TEST(long_paths_and_values_are_not_cut)
 	path[sizeof(path) - 1] = '\0';
 	for (unsigned i = 0; i < 100; i++)
 		snprintf(host + strlen(host), sizeof(host) - strlen(host), "10.10.10.%u,", i);
-	snprintf(text, sizeof(text), "[export \"%s\"]\nrule = seed\n[nfsd]\nhost = %s ; all of them\nport = 7\n", path,
+	snprintf(text, sizeof(text),
+		 "[export \"%s\"]\nrule = seed\n[nfsd]\nhost = %s ; all of them\nport = 7\n", path,
 		 host);
 	ck_assert_int_eq(load_text(text), 0);
 	ck_assert_uint_eq(c.nexports, 1);
@@ -229,9 +234,10 @@ END_TEST
 
 START_TEST(comments_quotes_indent_and_case_are_as_nfs_conf_has_them)
 {
-	ck_assert_int_eq(load_text("\xef\xbb\xbf[NFSD] ; comment\n  Port = 1\n\tthreads = '3' ; three\n"
-				   "; x\n  # y\nstate-directory-path = /a#b\n"),
-			 0);
+	ck_assert_int_eq(
+		load_text("\xef\xbb\xbf[NFSD] ; comment\n  Port = 1\n\tthreads = '3' ; three\n"
+			  "; x\n  # y\nstate-directory-path = /a#b\n"),
+		0);
 	ck_assert_uint_eq(c.port, 1);
 	ck_assert_uint_eq(c.threads, 3);
 	ck_assert_str_eq(c.state_dir, "/a#b");
@@ -243,7 +249,9 @@ START_TEST(environment_gives_a_value_and_its_absence_warns)
 {
 	setenv("NFSDIO_TEST_PORT", "4711", 1);
 	unsetenv("NFSDIO_TEST_NONE");
-	ck_assert_int_eq(load_text("[nfsd]\nport = $NFSDIO_TEST_PORT\n[exports]\nrootdir = $NFSDIO_TEST_NONE\n"), 0);
+	ck_assert_int_eq(load_text("[nfsd]\nport = $NFSDIO_TEST_PORT\n[exports]\nrootdir = "
+				   "$NFSDIO_TEST_NONE\n"),
+			 0);
 	ck_assert_uint_eq(c.port, 4711);
 	ck_assert(told("a.conf:4: rootdir: environment variable NFSDIO_TEST_NONE is not set"));
 }
@@ -251,7 +259,7 @@ END_TEST
 
 START_TEST(later_places_win_file_then_conf_d_then_command_line)
 {
-	char *over[] = { (char *)"nfsd.threads=9", (char *)"export \"/a.b\".rule=seed" };
+	char *over[] = {(char *)"nfsd.threads=9", (char *)"export \"/a.b\".rule=seed"};
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/conf.d", dir);
@@ -272,7 +280,10 @@ END_TEST
 START_TEST(includes_are_read_in_place_and_may_be_optional)
 {
 	put("b.conf", "[nfsd]\nport = 2\n[io]\nbad = 1\n");
-	ck_assert_int_eq(load_text("[nfsd]\nport = 1\ninclude = b.conf\ninclude = -gone.conf\nthreads = 5\n"), -1);
+	ck_assert_int_eq(
+		load_text(
+			"[nfsd]\nport = 1\ninclude = b.conf\ninclude = -gone.conf\nthreads = 5\n"),
+		-1);
 	ck_assert_uint_eq(c.port, 2);
 	ck_assert_uint_eq(c.threads, 5);
 	ck_assert_uint_eq(e.n, 1);
@@ -297,8 +308,8 @@ END_TEST
 
 START_TEST(malformed_overrides_are_errors)
 {
-	char *over[] = { (char *)"port=1", (char *)"nfsd.port", (char *)"nfsd.=1", (char *)"nfsd.prot=1",
-			 (char *)"export \"/x", (char *)"=" };
+	char *over[] = {(char *)"port=1",      (char *)"nfsd.port",   (char *)"nfsd.=1",
+			(char *)"nfsd.prot=1", (char *)"export \"/x", (char *)"="};
 
 	put("a.conf", "");
 	ck_assert_int_eq(load(6, over), -1);
@@ -310,8 +321,8 @@ END_TEST
 
 START_TEST(export_on_the_command_line_reads_no_files_and_stays_on_this_host)
 {
-	char *args[] = { dir };
-	struct conf_options o = { .export_args = args, .nexport_args = 1 };
+	char *args[] = {dir};
+	struct conf_options o = {.export_args = args, .nexport_args = 1};
 
 	setenv("XDG_RUNTIME_DIR", dir, 1);
 	ck_assert_int_eq(conf_load(&c, &o, &e), 0);
@@ -330,8 +341,8 @@ END_TEST
 
 START_TEST(embedded_listens_everywhere_once_a_client_is_named)
 {
-	char *args[] = { (char *)"/srv:10.0.0.0/8(rw)" };
-	struct conf_options o = { .export_args = args, .nexport_args = 1 };
+	char *args[] = {(char *)"/srv:10.0.0.0/8(rw)"};
+	struct conf_options o = {.export_args = args, .nexport_args = 1};
 
 	setenv("XDG_RUNTIME_DIR", dir, 1);
 	ck_assert_int_eq(conf_load(&c, &o, &e), 0);
@@ -342,8 +353,8 @@ END_TEST
 
 START_TEST(a_state_directory_of_somebody_else_is_refused)
 {
-	char *args[] = { dir }, link[256];
-	struct conf_options o = { .export_args = args, .nexport_args = 1 };
+	char *args[] = {dir}, link[256];
+	struct conf_options o = {.export_args = args, .nexport_args = 1};
 
 	snprintf(link, sizeof(link), "%s/nfsd-io", dir);
 	ck_assert_int_eq(symlink("/tmp", link), 0);
@@ -385,15 +396,20 @@ END_TEST
 START_TEST(printed_values_read_back_the_same)
 {
 	char text[256], why[256];
-	struct conf d = { 0 };
+	struct conf d = {0};
 
-	ck_assert_int_eq(load_text("[nfsd]\nhost = a,b\nmax-read = 12K\n[log]\nslow = 90s\nratelimit = 1us\n"), 0);
+	ck_assert_int_eq(
+		load_text(
+			"[nfsd]\nhost = a,b\nmax-read = 12K\n[log]\nslow = 90s\nratelimit = 1us\n"),
+		0);
 	for (unsigned i = 0; i < conf_table_len; i++) {
 		const struct conf_key *k = &conf_table[i];
 
 		conf_value_print(k, (char *)&c + k->offset, text, sizeof(text));
-		ck_assert_int_eq(conf_value_set(k, (char *)&d + k->offset, text, why, sizeof(why)), 0);
-		ck_assert_msg(conf_value_equal(k, (char *)&c + k->offset, (char *)&d + k->offset), "%s", k->name);
+		ck_assert_int_eq(conf_value_set(k, (char *)&d + k->offset, text, why, sizeof(why)),
+				 0);
+		ck_assert_msg(conf_value_equal(k, (char *)&c + k->offset, (char *)&d + k->offset),
+			      "%s", k->name);
 	}
 	conf_free(&d);
 }

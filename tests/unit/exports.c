@@ -68,20 +68,23 @@ END_TEST
 
 START_TEST(every_kind_of_client_is_told_apart_and_put_in_match_order)
 {
-	static const enum export_match want[] = { EXPORT_HOST,	   EXPORT_HOST,	    EXPORT_HOST,   EXPORT_NETWORK,
-						  EXPORT_NETWORK,  EXPORT_NETWORK,  EXPORT_WILDCARD,
-						  EXPORT_WILDCARD, EXPORT_WILDCARD, EXPORT_NETGROUP, EXPORT_ANY };
+	static const enum export_match want[] = {EXPORT_HOST,     EXPORT_HOST,     EXPORT_HOST,
+						 EXPORT_NETWORK,  EXPORT_NETWORK,  EXPORT_NETWORK,
+						 EXPORT_WILDCARD, EXPORT_WILDCARD, EXPORT_WILDCARD,
+						 EXPORT_NETGROUP, EXPORT_ANY};
 
-	ck_assert_int_eq(parse("/s *(ro) @lab *.example.org 10.1.2.3/8 h?st db[0-9] 10.0.0.0/255.255.254.0 "
-			       "host.example.org 2001:db8::1 192.0.2.7 2001:db8::/32"),
-			 0);
+	ck_assert_int_eq(
+		parse("/s *(ro) @lab *.example.org 10.1.2.3/8 h?st db[0-9] 10.0.0.0/255.255.254.0 "
+		      "host.example.org 2001:db8::1 192.0.2.7 2001:db8::/32"),
+		0);
 	for (unsigned i = 0; i < 11; i++)
 		ck_assert_int_eq(client(0, i)->match, want[i]);
 	ck_assert_str_eq(client(0, 0)->pattern, "host.example.org");
 	ck_assert_uint_eq(client(0, 0)->naddrs, 0);
 	ck_assert_uint_eq(client(0, 1)->addrs[0].ss_family, AF_INET6);
 	ck_assert_uint_eq(client(0, 3)->prefix, 8);
-	ck_assert_uint_eq(ntohl(((struct sockaddr_in *)client(0, 3)->addrs)->sin_addr.s_addr), 0x0a000000);
+	ck_assert_uint_eq(ntohl(((struct sockaddr_in *)client(0, 3)->addrs)->sin_addr.s_addr),
+			  0x0a000000);
 	ck_assert_uint_eq(client(0, 4)->prefix, 23);
 	ck_assert_uint_eq(client(0, 5)->prefix, 32);
 }
@@ -114,7 +117,8 @@ END_TEST
 
 START_TEST(default_options_hold_for_the_clients_of_their_line)
 {
-	ck_assert_int_eq(parse("/a -rw,insecure 10.0.0.1 10.0.0.2(ro) 10.0.0.3(secure)\n/b 10.0.0.1\n"), 0);
+	ck_assert_int_eq(
+		parse("/a -rw,insecure 10.0.0.1 10.0.0.2(ro) 10.0.0.3(secure)\n/b 10.0.0.1\n"), 0);
 	ck_assert(client(0, 0)->opts.rw && !client(0, 0)->opts.secure);
 	ck_assert(!client(0, 1)->opts.rw && !client(0, 1)->opts.secure);
 	ck_assert(client(0, 2)->opts.rw && client(0, 2)->opts.secure);
@@ -192,9 +196,10 @@ END_TEST
 
 START_TEST(options_that_are_not_done_give_one_warning_each)
 {
-	static const char *const ignored[] = { "subtree_check", "crossmnt", "nohide", "async", "pnfs", "refer=/a@b",
-					       "replicas=/a@b", "security_label", "nordirplus", "sec=sys:krb5",
-					       "xprtsec=none:tls" };
+	static const char *const ignored[] = {
+		"subtree_check", "crossmnt",     "nohide",          "async",
+		"pnfs",          "refer=/a@b",   "replicas=/a@b",   "security_label",
+		"nordirplus",    "sec=sys:krb5", "xprtsec=none:tls"};
 
 	for (unsigned i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
 		char line[128];
@@ -209,7 +214,9 @@ END_TEST
 
 START_TEST(options_without_a_meaning_here_are_silent)
 {
-	ck_assert_int_eq(parse("/a 10.0.0.1(no_wdelay,wdelay,no_acl,insecure_locks,no_auth_nlm,hide,no_subtree_check,"
+	ck_assert_int_eq(parse("/a "
+			       "10.0.0.1(no_wdelay,wdelay,no_acl,insecure_locks,no_auth_nlm,hide,"
+			       "no_subtree_check,"
 			       "sign_fh,sync,no_pnfs)\n"),
 			 0);
 	ck_assert_uint_eq(e.n, 0);
@@ -218,10 +225,12 @@ END_TEST
 
 START_TEST(ids_and_fsid_take_every_form)
 {
-	ck_assert_int_eq(parse("/a *(all_squash,anonuid=-2,anongid=100,fsid=7)\n/b *(fsid=0)\n/c *(fsid=root)\n"
-			       "/d *(fsid=01234567-89ab-cdef-0123-456789abcdef)\n"
-			       "/e *(fsid=0123456789ABCDEF0123456789abcdef)\n/f *(fsid=4294967295)\n"),
-			 0);
+	ck_assert_int_eq(
+		parse("/a *(all_squash,anonuid=-2,anongid=100,fsid=7)\n/b *(fsid=0)\n/c "
+		      "*(fsid=root)\n"
+		      "/d *(fsid=01234567-89ab-cdef-0123-456789abcdef)\n"
+		      "/e *(fsid=0123456789ABCDEF0123456789abcdef)\n/f *(fsid=4294967295)\n"),
+		0);
 	ck_assert_uint_eq(client(0, 0)->opts.anonuid, 4294967294u);
 	ck_assert_uint_eq(client(0, 0)->opts.anongid, 100);
 	ck_assert_uint_eq(client(0, 0)->opts.fsid, 7);
@@ -235,12 +244,15 @@ END_TEST
 
 START_TEST(options_behind_sec_hold_for_its_flavors_only)
 {
-	ck_assert_int_eq(parse("/a *(sec=sys,ro,sec=krb5,rw,no_root_squash)\n/b *(sec=krb5:krb5i,rw)\n"
-			       "/c *(rw,sec=sys:none)\n"),
-			 0);
-	ck_assert(!client(0, 0)->opts.rw && client(0, 0)->opts.root_squash && client(0, 0)->opts.sec_sys);
+	ck_assert_int_eq(
+		parse("/a *(sec=sys,ro,sec=krb5,rw,no_root_squash)\n/b *(sec=krb5:krb5i,rw)\n"
+		      "/c *(rw,sec=sys:none)\n"),
+		0);
+	ck_assert(!client(0, 0)->opts.rw && client(0, 0)->opts.root_squash &&
+		  client(0, 0)->opts.sec_sys);
 	ck_assert(!client(1, 0)->opts.sec_sys && !client(1, 0)->opts.rw);
-	ck_assert(client(2, 0)->opts.rw && client(2, 0)->opts.sec_none && client(2, 0)->opts.sec_sys);
+	ck_assert(client(2, 0)->opts.rw && client(2, 0)->opts.sec_none &&
+		  client(2, 0)->opts.sec_sys);
 }
 END_TEST
 
@@ -306,7 +318,10 @@ START_TEST(printed_options_read_back_the_same)
 	struct export_opts first;
 	char text[600], line[700];
 
-	ck_assert_int_eq(parse("/a *(rw,async,insecure,all_squash,anonuid=5,anongid=6,fsid=9,mp=/m,crossmnt,sec=none:sys)"), 0);
+	ck_assert_int_eq(parse("/a "
+			       "*(rw,async,insecure,all_squash,anonuid=5,anongid=6,fsid=9,mp=/"
+			       "m,crossmnt,sec=none:sys)"),
+			 0);
 	first = client(0, 0)->opts;
 	exports_opts_print(&first, text, sizeof(text));
 	snprintf(line, sizeof(line), "/b *(%s)\n", text);
@@ -361,7 +376,8 @@ START_TEST(export_word_with_clients_is_read_as_an_exports_line)
 	ck_assert_uint_eq(t->exports[0].nclients, 2);
 	ck_assert_str_eq(client(0, 0)->pattern, "2001:db8::1");
 	ck_assert(!client(0, 0)->opts.rw);
-	ck_assert(client(0, 1)->opts.rw && client(0, 1)->opts.root_squash && client(0, 1)->opts.secure);
+	ck_assert(client(0, 1)->opts.rw && client(0, 1)->opts.root_squash &&
+		  client(0, 1)->opts.secure);
 	ck_assert_uint_eq(e.n, 0);
 }
 END_TEST
