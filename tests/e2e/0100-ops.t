@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Every NFSv3 and MOUNT procedure, as it should work and as it should fail, on each file system.
-. "${srcdir:-.}/tests/lib/daemon.sh"
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
 need_root
 need ss
 for fs in ext4 xfs btrfs tmpfs; do

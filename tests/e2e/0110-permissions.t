@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Callers act as themselves on the file system: owner override, groups, squashing, set-id bits, read-only exports.
-. "${srcdir:-.}/tests/lib/daemon.sh"
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
 need_root
 need ss
 for engine in io_uring threads; do

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Random reads, writes and truncations agree with a model in every io-mode and rule on every file system: one fixed
 # seed and one new one, printed.  MODEL_SEED and MODEL_OPS repeat or lengthen a run.
-. "${srcdir:-.}/tests/lib/daemon.sh"
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
 . "$srcdir/tests/e2e/matrix.sh"
 need_root
 need ss

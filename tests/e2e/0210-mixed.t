@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Three clients write aligned and misaligned neighbours of one file at once, in every io-mode and rule.
-. "${srcdir:-.}/tests/lib/daemon.sh"
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
 . "$srcdir/tests/e2e/matrix.sh"
 need_root
 need ss

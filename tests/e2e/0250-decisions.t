@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What `stats` says of an IOR-hard stream (47,008-byte WRITEs one after the other): all but the smallest are SPLIT, the
 # parts add up to the payload, and the payload to what was sent; likewise what was read.
-. "${srcdir:-.}/tests/lib/daemon.sh"
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
 need_root
 need ss jq
 fs_mount ext4 || skip_all "ext4 cannot be mounted here"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A handle names the same object after restart, kill, remount, another loop device and exports in another order;
 # it is refused when its export is gone.
-. "${srcdir:-.}/tests/lib/daemon.sh"
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
 need_root
 need ss losetup
 handles() { # LABEL VERB

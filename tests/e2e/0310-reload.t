@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Reload while clients work: unchanged, added, removed, changed and broken exports; a hundred in a row.
-. "${srcdir:-.}/tests/lib/daemon.sh"
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
 need_root
 need ss jq
 fs_mount ext4 || skip_all "ext4 cannot be mounted here"

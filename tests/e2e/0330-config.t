@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Configuration errors: all of them, with file and line, exit status 6, before any port is bound.
-. "${srcdir:-.}/tests/lib/daemon.sh"
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
 need ss
 serve() { # prints what it said; status of serve
 	"$NFSD_IO" serve -f "$DAEMON_DIR/conf" -o nfsd.port=0 -o nfsd.host=127.0.0.1 -o nfsd.rpcbind=n \

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A client that asks for gigabytes and does not listen costs a bounded amount of memory and delays nobody.
-. "${srcdir:-.}/tests/lib/daemon.sh"
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
 need_root
 need ss
 fs_mount ext4 || skip_all "ext4 cannot be mounted here"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # 256 descriptors for 400 connections and 2,000 files: nobody spins, nothing stops for good.
-. "${srcdir:-.}/tests/lib/daemon.sh"
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
 need_root
 need ss
 storm() { local v=$1; shift; "$BUILDDIR/tests/e2e/storm" "$v" "$DAEMON_HOST" "$DAEMON_PORT" "$@"; }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Records that never end, arrive byte by byte, or claim to be huge.
-. "${srcdir:-.}/tests/lib/daemon.sh"
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
 need_root
 need ss
 storm() { local v=$1; shift; "$BUILDDIR/tests/e2e/storm" "$v" "$DAEMON_HOST" "$DAEMON_PORT" "$@"; }

@@ -240,6 +240,8 @@ int main(int argc, char **argv)
 			break;
 		broken = committing = false;
 		inflight = 0;
+		printf("# life %u: writing\n", life + 1);
+		fflush(stdout);
 		load();
 		for (unsigned i = 0; i < map.n; i++)
 			state[i].busy = false;

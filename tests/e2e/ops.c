@@ -304,7 +304,7 @@ static void mounting(const char *path)
 	tap_ok(c.r.status == MNT3ERR_ACCES || c.r.status == MNT3ERR_NOENT, "MNT outside every export is refused");
 	snprintf(name, sizeof name, "%s/../../..", path);
 	v3c_mnt(&c, name);
-	tap_ok(c.r.status != 0, "MNT does not climb out by ..");
+	tap_ok(c.r.status != 0 || v3c_same_fh(&root, &c.r.fh), "MNT does not climb out by ..");
 	snprintf(name, sizeof name, "%s/ops", path);
 	tap_is(v3c_mnt(&c, name), 0, "MNT of a directory below the root");
 	tap_ok(v3c_same_fh(&dir, &c.r.fh), "is that directory's handle");

