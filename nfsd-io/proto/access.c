@@ -34,7 +34,7 @@ int access_check_opts(const struct req *r, const struct export_opts *o)
 {
 	if (o->secure && !r->owner->peer.secure_port)
 		return -EPERM;
-	if (r->hdr.cred.flavor == RPCCRED_AUTH_NONE && !o->sec_none)
+	if (o->sec_other || (r->hdr.cred.flavor == RPCCRED_AUTH_NONE && !o->sec_none))
 		return -EKEYREJECTED;
 	return 0;
 }

@@ -26,6 +26,7 @@ struct export_opts {
 	gid_t anongid;
 	bool crossmnt, subtree_check, mountpoint_required;
 	bool sec_sys, sec_none;	      /* flavors served */
+	bool sec_other;		      /* sec= lists only flavors that are not served: nobody gets in */
 	uint32_t fsid;		      /* fsid=num, else 0 */
 	char mountpoint[256];	      /* mp=PATH, or "" */
 };

@@ -176,6 +176,7 @@ static int set_sec(struct list *l, const char *value)
 	for (; flavor; flavor = strtok_r(NULL, ":", &save))
 		if (sec_flavor(l, flavor))
 			err = -EINVAL;
+	l->to->o.sec_other = !l->to->o.sec_sys && !l->to->o.sec_none;
 	return err;
 }
 

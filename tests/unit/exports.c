@@ -251,6 +251,7 @@ START_TEST(options_behind_sec_hold_for_its_flavors_only)
 	ck_assert(!client(0, 0)->opts.rw && client(0, 0)->opts.root_squash &&
 		  client(0, 0)->opts.sec_sys);
 	ck_assert(!client(1, 0)->opts.sec_sys && !client(1, 0)->opts.rw);
+	ck_assert(client(1, 0)->opts.sec_other && !client(0, 0)->opts.sec_other);
 	ck_assert(client(2, 0)->opts.rw && client(2, 0)->opts.sec_none &&
 		  client(2, 0)->opts.sec_sys);
 }
