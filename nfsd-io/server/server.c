@@ -128,6 +128,8 @@ static int make_env(struct server *s, const struct conf *c)
 	env->manage_gids = c->manage_gids;
 	env->state_dir = c->state_dir;
 	verifier_init(&env->verifier);
+	if (mkdir(c->state_dir, 0755) && errno != EEXIST)
+		return complain(-errno, c->state_dir);
 	err = handle_key_load(&env->key, c->key_file);
 	if (err)
 		return complain(err, c->key_file);
