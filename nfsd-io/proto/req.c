@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
+#include <time.h>
 
 #include "nfsd-io/proto/mount3.h"
 #include "nfsd-io/proto/v3.h"
@@ -187,9 +189,20 @@ static enum req_step_result dispatch_step(struct req *r)
 	return STEP_MORE;
 }
 
+/* The coarse clock costs no system call; a slow call is far above its few milliseconds. */
+static uint64_t clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 void req_dispatch(struct req *r)
 {
 	req_set_state(r, REQ_RUN);
+	if (r->env->slow_ns)
+		r->start_ns = clock_ns();
 	count(&r->stats->bytes_in, r->record_len);
 	cursor_init_const(&r->args, r->call, r->call_len);
 	r->step = dispatch_step;
@@ -197,6 +210,16 @@ void req_dispatch(struct req *r)
 }
 
 /* The reply is whole: remember it for a retransmission, hand it over. */
+static void log_slow(const struct req *r)
+{
+	uint64_t ns = clock_ns() - r->start_ns;
+
+	if (ns > r->env->slow_ns)
+		r->env->log(r->env->arg, LOG_WARNING, "slow: %s from %s on %s took %llu ms",
+			    r->proc ? r->proc->name : "call", r->owner->peer.text, r->export ? r->export->path : "-",
+			    (unsigned long long)(ns / 1000000));
+}
+
 static void finish(struct req *r)
 {
 	struct msg_error err = { .kind = MSG_ERR_ACCEPTED, .accept = MSG_SYSTEM_ERR };
@@ -208,6 +231,8 @@ static void finish(struct req *r)
 		r->drc_entry = NULL;
 	}
 	count(&r->stats->bytes_out, req_reply_len(r));
+	if (r->env->slow_ns)
+		log_slow(r);
 	req_set_state(r, REQ_SEND);
 	r->owner->reply(r->owner, r);
 }

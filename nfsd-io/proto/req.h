@@ -63,6 +63,7 @@ struct proto_env {
 	struct handle_key *key;
 	uint32_t max_read, max_write; /* bytes */
 	bool manage_gids;
+	uint64_t slow_ns;	      /* a call that takes longer is logged; 0 = none is */
 	bool insecure_default;
 	const char *state_dir;	      /* may be NULL: exclusive-create verifiers go elsewhere */
 	struct mountlist *mounts;     /* MOUNT DUMP's list */
@@ -118,6 +119,7 @@ struct req {
 	struct msg_call hdr;
 	const struct req_proc *proc;
 	int err;		/* what an offload job came to: 0 or -errno */
+	uint64_t start_ns;	/* when it began; set only when env->slow_ns is */
 
 	/* Who and where. */
 	struct export_table *table; /* counted */

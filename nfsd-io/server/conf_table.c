@@ -80,7 +80,7 @@ const struct conf_key conf_table[] = {
 	 "auto, stderr or syslog; auto is stderr, with priorities for the journal under systemd"},
 	{"log", "ratelimit", CONF_TIME, AT(log_ratelimit_ns), 0, 86400000000000ull, NULL, "5s",
 	 RELOAD, 0, "one line a client and kind of message in this time, then a count; 0 = all"},
-	{"log", "slow", CONF_TIME, AT(log_slow_ns), 0, 86400000000000ull, NULL, "1s", RELOAD, 0,
+	{"log", "slow", CONF_TIME, AT(log_slow_ns), 0, 86400000000000ull, NULL, "1s", RESTART, 0,
 	 "log a request that takes longer; 0 = never"},
 };
 const unsigned conf_table_len = sizeof(conf_table) / sizeof(conf_table[0]);

@@ -126,6 +126,7 @@ static int make_env(struct server *s, const struct conf *c)
 	env->max_read = c->max_read;
 	env->max_write = c->max_write;
 	env->manage_gids = c->manage_gids;
+	env->slow_ns = c->log_slow_ns;
 	env->state_dir = c->state_dir;
 	verifier_init(&env->verifier);
 	if (mkdir(c->state_dir, 0755) && errno != EEXIST)
