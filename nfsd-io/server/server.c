@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nfsd-io/proto/mount3.h"
 #include "nfsd-io/proto/mountlist.h"
 #include "nfsd-io/server/control.h"
 #include "nfsd-io/server/current.h"
@@ -20,6 +21,7 @@
 #include "nfsd-io/server/log.h"
 #include "nfsd-io/server/notify.h"
 #include "nfsd-io/server/port.h"
+#include "nfsd-io/server/portmap.h"
 #include "nfsd-io/server/process.h"
 #include "nfsd-io/server/run.h"
 #include "nfsd-io/server/server.h"
@@ -44,6 +46,7 @@ struct server {
 	struct place_worker place[ROOT_WORKERS];
 	unsigned nworkers;
 	struct control *control;
+	struct portmap *portmap;
 	struct process_fds fds;
 	uint64_t start_time;
 	sigset_t waited;
@@ -206,12 +209,9 @@ static void free_words(char **words, unsigned n)
 static void announce(struct server *s)
 {
 	struct export_table *t = server_exports(s);
-	char **text = NULL, status[96];
-	unsigned n = server_listeners(s, &text), i, up = 0;
+	char status[96];
+	unsigned i, up = 0;
 
-	for (i = 0; i < n; i++)
-		log_line(LOG_NOTICE, "listening on %s", text[i]);
-	free_words(text, n);
 	for (i = 0; i < t->n; i++) {
 		up += !t->exports[i].down;
 		if (t->exports[i].down)
@@ -222,6 +222,52 @@ static void announce(struct server *s)
 	snprintf(status, sizeof(status), "serving %u of %u exports on port %u", up, t->n, s->number);
 	export_table_put(t);
 	notify_ready(status);
+}
+
+/* What to tell rpcbind: every program on its port, on the networks we listen on. */
+static void start_portmap(struct server *s, const struct conf *c, unsigned networks)
+{
+	struct portmap_entry e[8];
+	unsigned i, n = 0;
+
+	if (c->rpcbind == CONF_RPCBIND_N)
+		return;
+	for (i = 0; i < req_nprograms && n < 8; i++) {
+		bool mount = req_programs[i].prog == MOUNT3_PROGRAM;
+
+		e[n++] = (struct portmap_entry){
+			.prog = req_programs[i].prog,
+			.vers = req_programs[i].vers,
+			.port = mount && c->mountd_port ? c->mountd_port : s->number,
+		};
+	}
+	s->portmap = portmap_start(e, n, networks, c->rpcbind == CONF_RPCBIND_Y);
+}
+
+/* Returns the networks, as portmap counts them. */
+static unsigned announce_listeners(struct server *s)
+{
+	char **text = NULL;
+	unsigned n = server_listeners(s, &text), i, networks = 0;
+
+	for (i = 0; i < n; i++) {
+		log_line(LOG_NOTICE, "listening on %s", text[i]);
+		networks |= text[i][0] == '[' ? PORTMAP_TCP6 : PORTMAP_TCP;
+	}
+	free_words(text, n);
+	return networks;
+}
+
+/* Two embedded servers share a state directory; the second does without. */
+static int start_control(struct server *s, const struct conf *c)
+{
+	int err = control_start(&s->control, s);
+
+	if (err == -EADDRINUSE && c->embedded) {
+		log_line(LOG_WARNING, "%s: another server answers there; no control socket", c->socket);
+		return 0;
+	}
+	return err ? complain(err, c->socket) : 0;
 }
 
 static int start(struct server *s)
@@ -247,9 +293,10 @@ static int start(struct server *s)
 	err = port_start(s->port, &ps);
 	if (err)
 		return complain(err, "accept");
-	err = control_start(&s->control, s);
+	err = start_control(s, c);
 	if (err)
-		return complain(err, c->socket);
+		return err;
+	start_portmap(s, c, announce_listeners(s));
 	announce(s);
 	return 0;
 }
@@ -383,6 +430,7 @@ static void free_env(struct proto_env *env)
 static int stop(struct server *s)
 {
 	notify_stopping();
+	portmap_stop(s->portmap);
 	if (s->run)
 		kill(s->run, SIGTERM);
 	if (s->port && !drain(s)) {
