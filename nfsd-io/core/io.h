@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "nfsd-io/core/apart.h"
 #include "nfsd-io/core/file.h"
 #include "nfsd-io/core/pool.h"
 #include "nfsd-io/core/ring.h"
@@ -38,6 +39,7 @@ struct io {
 	unsigned seg, middle;	 /* of plan: being carried out; the direct one */
 	uint32_t done_len;	 /* bytes moved so far, from the plan's start */
 	unsigned retries;	 /* completions in a row that moved nothing */
+	struct apart apart;	 /* WRITE: the stretch in hand */
 	struct sync_mark { uint64_t unsynced; uint32_t epoch; } mark; /* see sync.h */
 	void (*synced)(struct io *io, int err);
 };

@@ -14,15 +14,49 @@ static struct io *io_of(struct op *op)
 	return (struct io *)((char *)op - offsetof(struct io, op));
 }
 
+static void on_write(struct op *op, int res, bool more);
+
+static void write_now(struct write_io *w)
+{
+	struct io *io = &w->io;
+
+	io->op.done = on_write;
+	ring_write(io->ring, &io->op, io_fd(io), w->data + io->done_len, io->apart.len,
+		   io->apart.offset, io_rwf(io), w->buf ? w->buf->index : -1, io->cred);
+}
+
+static void on_turn(struct op *op, int res, bool more)
+{
+	(void)res;
+	(void)more;
+	write_now(write_of(io_of(op)));
+}
+
+static void go(struct apart *a)
+{
+	struct io *io = (struct io *)((char *)a - offsetof(struct io, apart));
+
+	ring_post(io->ring, &io->op, 0);
+}
+
+/* The rest of the segment in hand, as soon as no WRITE of the other class is near. */
 static void write_more(struct write_io *w)
 {
 	struct io *io = &w->io;
 	const struct dio_segment *seg = &io->plan.seg[io->seg];
 	uint64_t pos = w->offset + io->done_len;
 
-	ring_write(io->ring, &io->op, io_fd(io), w->data + io->done_len,
-		   (uint32_t)(seg->offset + seg->len - pos), pos, io_rwf(io),
-		   w->buf ? w->buf->index : -1, io->cred);
+	io->apart = (struct apart){
+		.dev = io->file->root->dev,
+		.ino = io->file->ino,
+		.offset = pos,
+		.len = (uint32_t)(seg->offset + seg->len - pos),
+		.direct = seg->kind == DIO_DIRECT,
+		.go = go,
+	};
+	io->op.done = on_turn;
+	if (apart_enter(&io->apart))
+		write_now(w);
 }
 
 static void on_synced(struct io *io, int err)
@@ -62,6 +96,7 @@ static void on_write(struct op *op, int res, bool more)
 	uint64_t pos;
 
 	(void)more;
+	apart_leave(&io->apart);
 	if (res <= 0) {
 		if (io_retry(io, res))
 			write_more(w);
@@ -94,9 +129,11 @@ void write_start(struct write_io *w)
 	w->verf = verifier_get(io->verifier);
 	w->committed = IO_UNSTABLE;
 	io_plan(io, DIO_WRITE, w->offset, w->count, w->data, 0);
-	io->op.done = io->plan.nsegs ? on_write : on_nothing;
-	if (io->plan.nsegs)
+	if (io->plan.nsegs) {
 		write_more(w);
-	else /* nothing asked, or nothing below the largest offset */
-		ring_post(io->ring, &io->op, w->count ? -EFBIG : 0);
+		return;
+	}
+	/* Nothing asked, or nothing below the largest offset. */
+	io->op.done = on_nothing;
+	ring_post(io->ring, &io->op, w->count ? -EFBIG : 0);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void own_stats(struct root *r)
@@ -22,6 +23,7 @@ void iofile_up(struct iofile *f, const char *dir, uint32_t align)
 {
 	const char *tmp = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
 	struct probe_align a = { align, align, align };
+	struct stat st;
 	char path[64];
 	int fd = open(dir ? dir : tmp, O_TMPFILE | O_RDWR, 0600);
 
@@ -37,6 +39,9 @@ void iofile_up(struct iofile *f, const char *dir, uint32_t align)
 	f->file.mem_align = a.mem;
 	f->file.offset_align = a.offset;
 	f->file.read_align = a.read;
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	f->file.ino = st.st_ino;
+	f->root.dev = st.st_dev;
 	f->root.io = (struct root_io)ROOT_IO_DEFAULT;
 	f->root.probe.dontcache_read = f->root.probe.dontcache_write = true;
 	own_stats(&f->root);

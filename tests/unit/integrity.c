@@ -18,7 +18,7 @@
 #include "tests/lib/stamp.h"
 #include "tests/lib/unit.h"
 
-enum { FILE_MAX = 1 << 20, IO_MAX = 300000, OPS = 1200, STAMPED = 4 << 20, DEPTH = 16, ROUNDS = 6 };
+enum { FILE_MAX = 1 << 20, IO_MAX = 300000, OPS = 700, STAMPED = 4 << 20, DEPTH = 16, ROUNDS = 4 };
 
 static const char *const fstypes[] = { "", "ext4", "xfs", "btrfs", "tmpfs" };
 static struct loopfs fs[5];
