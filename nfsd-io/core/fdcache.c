@@ -368,6 +368,9 @@ static struct file *fdcache_settle(struct fdcache *c, struct fdcache_shard *s, s
 		fdcache_touch(s, old);
 		return file_get(old);
 	}
+	*loser = NULL;
+	if (f->root->retired)
+		return f; /* a request that began before the reload: for itself alone */
 	*loser = old;
 	if (old)
 		fdcache_unhash(c, s, old);
@@ -454,9 +457,10 @@ void fdcache_forget(struct fdcache *c, const struct fh *fh)
 			fdcache_unhash(c, s, f);
 		pthread_mutex_unlock(&s->lock);
 	}
+	/* Not here: the last close of a big deleted file takes long, and a worker may be waiting. */
 	if (gone)
-		fdcache_put_here(c, f);
-	fdcache_put_here(c, f);
+		file_put(f);
+	file_put(f);
 }
 
 /* Unhash what belongs to `r` (NULL: everything); the list's references are the caller's. */
@@ -477,8 +481,9 @@ static struct file *fdcache_take_root(struct fdcache *c, struct fdcache_shard *s
 	return list;
 }
 
-void fdcache_purge(struct fdcache *c, const struct root *r)
+void fdcache_purge(struct fdcache *c, struct root *r)
 {
+	r->retired = true; /* before the shards: fdcache_settle() looks under each one's lock */
 	for (int i = 0; i < FDCACHE_SHARDS; i++) {
 		struct file *f = fdcache_take_root(c, &c->shard[i], r), *next;
 

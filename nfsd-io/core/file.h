@@ -51,7 +51,6 @@ struct fdcache_params {
 	uint64_t idle_ns;	   /* close after this much disuse; 0 = 10 s */
 	struct offload *offload;   /* closes and syncs run there */
 	struct verifier *verifier; /* a failed sync before a close changes it */
-	struct handle_key *key;
 };
 
 int fdcache_new(struct fdcache **out, const struct fdcache_params *p);
@@ -74,10 +73,10 @@ struct file *file_get(struct file *f);
 /* NULL is fine.  The last one closes, on an offload thread, after a sync when one is due. */
 void file_put(struct file *f);
 
-/* The object lost a name (REMOVE, RENAME over): drop it when no link is left, so that space is freed. */
+/* The object lost a name (REMOVE, RENAME over): drop it when no link is left, so that space is freed.  Any thread. */
 void fdcache_forget(struct fdcache *c, const struct fh *fh);
-/* Close what belongs to root `r` (unexported). */
-void fdcache_purge(struct fdcache *c, const struct root *r);
+/* Root `r` is unexported or replaced: close what belongs to it, and keep no more. */
+void fdcache_purge(struct fdcache *c, struct root *r);
 /* Close idle files; the server calls it about once a second while fdcache_count() > 0.  CLOCK_MONOTONIC. */
 void fdcache_sweep(struct fdcache *c, uint64_t now_ns);
 /* Free descriptors in a hurry (accept hit EMFILE); returns how many files were dropped. */

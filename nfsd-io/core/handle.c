@@ -176,6 +176,18 @@ int handle_open(struct root *r, const struct handle_parts *p)
 	return r->path_mode ? pathmap_open(r->paths, &id) : khandle_open(r->mount_fd, &id);
 }
 
+void handle_names_lock(struct root *r)
+{
+	if (r->path_mode)
+		pathmap_names_lock(r->paths);
+}
+
+void handle_names_unlock(struct root *r)
+{
+	if (r->path_mode)
+		pathmap_names_unlock(r->paths);
+}
+
 void handle_note_rename(struct root *r, int olddir, const char *oldname, int newdir, const char *newname)
 {
 	if (r->path_mode)

@@ -68,6 +68,8 @@ int handle_open(struct root *r, const struct handle_parts *p);
  * object where it is now; no-ops otherwise.  Call after the rename or removal
  * succeeded.  Directories by any kind of descriptor.
  */
+void handle_names_lock(struct root *r); /* around the rename and its note */
+void handle_names_unlock(struct root *r);
 void handle_note_rename(struct root *r, int olddir, const char *oldname, int newdir, const char *newname);
 void handle_note_remove(struct root *r, int dirfd, const char *name);
 

@@ -22,13 +22,29 @@
 #define PATHMAP_SEARCH 10000 /* names looked at in a directory for one that was moved */
 
 struct pathmap {
-	pthread_mutex_t lock; /* table and log; never held over a look at the served tree */
+	/*
+	 * Handles are opened under `names` for reading and things renamed under
+	 * it for writing, or what is just being moved would be at neither place.
+	 */
+	pthread_rwlock_t names;
+	pthread_mutex_t lock; /* table and log, inside `names`; never held over a look at the served tree */
 	struct pathmap_table table;
 	struct pathmap_log log;
 	int rootfd; /* borrowed */
 	dev_t dev;
 	struct khandle root;
 };
+
+/* A stream of opens must not keep a rename out for good. */
+static void pathmap_names_init(pthread_rwlock_t *names)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(names, &attr);
+	pthread_rwlockattr_destroy(&attr);
+}
 
 int pathmap_new(struct pathmap **out, int rootfd, const char *log, const char **why)
 {
@@ -43,6 +59,7 @@ int pathmap_new(struct pathmap **out, int rootfd, const char *log, const char **
 	m->rootfd = rootfd;
 	m->log.fd = -1;
 	pthread_mutex_init(&m->lock, NULL);
+	pathmap_names_init(&m->names);
 	rc = pathmap_table_init(&m->table, PATHMAP_MAX);
 	if (rc == 0)
 		rc = khandle_identify(rootfd, &m->root);
@@ -66,6 +83,7 @@ void pathmap_free(struct pathmap *m)
 	pathmap_log_close(&m->log);
 	pathmap_table_fini(&m->table);
 	pthread_mutex_destroy(&m->lock);
+	pthread_rwlock_destroy(&m->names);
 	free(m);
 }
 
@@ -92,7 +110,7 @@ static int pathmap_set(struct pathmap *m, const struct khandle *id, const struct
 	return rc < 0 ? rc : 0;
 }
 
-/* Forget (parent, name), unless it means another object than `id` (NULL: whatever it means) by now. */
+/* Forget (parent, name), unless it means another object than `id` by now. */
 static void pathmap_unset(struct pathmap *m, const struct khandle *id, const struct khandle *parent,
 			  const char *name)
 {
@@ -100,7 +118,7 @@ static void pathmap_unset(struct pathmap *m, const struct khandle *id, const str
 
 	pthread_mutex_lock(&m->lock);
 	l = pathmap_table_name(&m->table, parent, name);
-	if (l && (!id || khandle_equal(&l->id, id))) {
+	if (l && khandle_equal(&l->id, id)) {
 		pathmap_table_drop(&m->table, l);
 		pathmap_log_append(&m->log, &m->table, NULL, parent, name);
 	}
@@ -112,7 +130,7 @@ static bool pathmap_known(struct pathmap *m, const struct khandle *id)
 	bool known;
 
 	pthread_mutex_lock(&m->lock);
-	known = khandle_equal(id, &m->root) || pathmap_table_id(&m->table, id);
+	known = khandle_equal(id, &m->root) || pathmap_table_id(&m->table, id, 0);
 	pthread_mutex_unlock(&m->lock);
 	return known;
 }
@@ -172,13 +190,17 @@ int pathmap_learn_fd(struct pathmap *m, int fd, const struct khandle *id)
 
 /*
  * The names from the root to `id`, outermost last, NUL after each, as the
- * table has them; the count or -ESTALE.  Parents are touched after children,
+ * table has them by the nth link; the count, 0 when there is no such link, or
+ * -ESTALE.  Parents are touched after children,
  * so that a directory never grows older than what is in it.
  */
-static int pathmap_chain(struct pathmap *m, const struct khandle *id, char *buf, size_t size)
+static int pathmap_chain(struct pathmap *m, const struct khandle *id, unsigned nth, char *buf, size_t size)
 {
-	struct pathlink *l = pathmap_table_id(&m->table, id);
+	struct pathlink *l = pathmap_table_id(&m->table, id, nth);
 	size_t used = 0, len;
+
+	if (!l)
+		return 0;
 
 	for (int depth = 1; l && depth <= PATHMAP_DEPTH; depth++) {
 		len = strlen(l->name) + 1;
@@ -189,16 +211,17 @@ static int pathmap_chain(struct pathmap *m, const struct khandle *id, char *buf,
 		pathmap_table_touch(&m->table, l);
 		if (khandle_equal(&l->parent, &m->root))
 			return depth;
-		l = pathmap_table_id(&m->table, &l->parent);
+		l = pathmap_table_id(&m->table, &l->parent, 0);
 	}
 	return -ESTALE;
 }
 
 /*
  * The fast way: follow the names, look at nothing but what is at the end.
+ * -ENODATA: no nth link.
  * Not inlined: its arrays have no place in the recursion of its caller.
  */
-__attribute__((noinline)) static int pathmap_follow(struct pathmap *m, const struct khandle *id)
+__attribute__((noinline)) static int pathmap_follow(struct pathmap *m, const struct khandle *id, unsigned nth)
 {
 	char names[PATH_MAX];
 	const char *at[PATHMAP_DEPTH];
@@ -206,10 +229,10 @@ __attribute__((noinline)) static int pathmap_follow(struct pathmap *m, const str
 	int n, fd, next;
 
 	pthread_mutex_lock(&m->lock);
-	n = pathmap_chain(m, id, names, sizeof(names));
+	n = pathmap_chain(m, id, nth, names, sizeof(names));
 	pthread_mutex_unlock(&m->lock);
-	if (n < 0)
-		return n;
+	if (n <= 0)
+		return n < 0 ? n : -ENODATA;
 	at[0] = names;
 	for (int i = 1; i < n; i++)
 		at[i] = at[i - 1] + strlen(at[i - 1]) + 1;
@@ -288,28 +311,38 @@ static bool pathmap_passing(int err)
 	       err == -EACCES || err == -EIO;
 }
 
+/* Any link of `id`, copied out; false: none. */
+static bool pathmap_link(struct pathmap *m, const struct khandle *id, struct khandle *parent,
+			 char name[NAME_MAX + 1])
+{
+	struct pathlink *l;
+
+	pthread_mutex_lock(&m->lock);
+	l = pathmap_table_id(&m->table, id, 0);
+	if (l) {
+		*parent = l->parent;
+		snprintf(name, NAME_MAX + 1, "%s", l->name);
+	}
+	pthread_mutex_unlock(&m->lock);
+	return l;
+}
+
+/* All links the fast way, then one by one thoroughly; those that lead nowhere are forgotten. */
 static int pathmap_resolve(struct pathmap *m, const struct khandle *id, int depth)
 {
 	char name[NAME_MAX + 1];
 	struct khandle parent;
-	struct pathlink *l;
 	int fd = -ESTALE;
 
 	if (depth > PATHMAP_DEPTH)
 		return -ESTALE;
-	for (int tries = 0; tries < PATHMAP_TRIES; tries++) {
-		pthread_mutex_lock(&m->lock);
-		l = pathmap_table_id(&m->table, id);
-		if (l) {
-			parent = l->parent;
-			snprintf(name, sizeof(name), "%s", l->name);
-		}
-		pthread_mutex_unlock(&m->lock);
-		if (!l)
-			return -ESTALE;
-		fd = pathmap_follow(m, id);
-		if (fd < 0 && !pathmap_passing(fd))
-			fd = pathmap_repair(m, id, &parent, name, depth);
+	for (int nth = 0; nth < PATHMAP_TRIES && fd != -ENODATA; nth++) {
+		fd = pathmap_follow(m, id, nth);
+		if (fd >= 0 || pathmap_passing(fd))
+			return fd;
+	}
+	for (int tries = 0; tries < PATHMAP_TRIES && pathmap_link(m, id, &parent, name); tries++) {
+		fd = pathmap_repair(m, id, &parent, name, depth);
 		if (fd >= 0 || pathmap_passing(fd))
 			return fd;
 		pathmap_unset(m, id, &parent, name);
@@ -319,28 +352,64 @@ static int pathmap_resolve(struct pathmap *m, const struct khandle *id, int dept
 
 int pathmap_open(struct pathmap *m, const struct khandle *id)
 {
-	return pathmap_resolve(m, id, 0);
+	int fd;
+
+	pthread_rwlock_rdlock(&m->names);
+	fd = pathmap_resolve(m, id, 0);
+	pthread_rwlock_unlock(&m->names);
+	return fd;
+}
+
+void pathmap_names_lock(struct pathmap *m)
+{
+	pthread_rwlock_wrlock(&m->names);
+}
+
+void pathmap_names_unlock(struct pathmap *m)
+{
+	pthread_rwlock_unlock(&m->names);
+}
+
+/* What the table says (parent, name) is; false: nothing. */
+static bool pathmap_named(struct pathmap *m, const struct khandle *parent, const char *name, struct khandle *id)
+{
+	struct pathlink *l;
+
+	pthread_mutex_lock(&m->lock);
+	l = pathmap_table_name(&m->table, parent, name);
+	if (l)
+		*id = l->id;
+	pthread_mutex_unlock(&m->lock);
+	return l;
+}
+
+/*
+ * (dirfd, name) lost what it meant: forget it, unless another thread has put
+ * something there since and it was learnt already.
+ */
+void pathmap_removed(struct pathmap *m, int dirfd, const char *name)
+{
+	struct khandle parent, id, now;
+	int fd;
+
+	if (khandle_identify(dirfd, &parent) < 0 || !pathmap_named(m, &parent, name, &id))
+		return;
+	fd = object_step(m->dev, dirfd, name);
+	if (fd < 0 || khandle_identify(fd, &now) < 0 || !khandle_equal(&now, &id))
+		pathmap_unset(m, &id, &parent, name);
+	if (fd >= 0)
+		close(fd);
 }
 
 void pathmap_moved(struct pathmap *m, int olddir, const char *oldname, int newdir, const char *newname)
 {
-	struct khandle from, id;
-	int fd;
+	int fd = object_step(m->dev, newdir, newname);
+	struct khandle id;
 
-	if (khandle_identify(olddir, &from) == 0)
-		pathmap_unset(m, NULL, &from, oldname);
-	fd = object_step(m->dev, newdir, newname);
-	if (fd < 0)
-		return; /* already moved on: whoever did that says so too */
-	if (khandle_identify(fd, &id) == 0)
+	/* The new name first: at no time is it without one. */
+	if (fd >= 0 && khandle_identify(fd, &id) == 0)
 		pathmap_learn(m, newdir, newname, &id);
-	close(fd);
-}
-
-void pathmap_removed(struct pathmap *m, int dirfd, const char *name)
-{
-	struct khandle parent;
-
-	if (khandle_identify(dirfd, &parent) == 0)
-		pathmap_unset(m, NULL, &parent, name);
+	if (fd >= 0)
+		close(fd);
+	pathmap_removed(m, olddir, oldname);
 }

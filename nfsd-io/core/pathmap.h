@@ -37,6 +37,12 @@ int pathmap_learn(struct pathmap *m, int dirfd, const char *name, const struct k
 /* As above when only the descriptor is known: its path is asked of the kernel, and every step of it learnt. */
 int pathmap_learn_fd(struct pathmap *m, int fd, const struct khandle *id);
 
+/*
+ * Keep pathmap_open() out while a name moves: around the rename and
+ * pathmap_moved(), or what is being moved would be found at neither place.
+ */
+void pathmap_names_lock(struct pathmap *m);
+void pathmap_names_unlock(struct pathmap *m);
 void pathmap_moved(struct pathmap *m, int olddir, const char *oldname, int newdir, const char *newname);
 void pathmap_removed(struct pathmap *m, int dirfd, const char *name);
 

@@ -109,13 +109,14 @@ void pathmap_table_touch(struct pathmap_table *t, struct pathlink *l)
 	pathmap_table_age(t, l);
 }
 
-struct pathlink *pathmap_table_id(const struct pathmap_table *t, const struct khandle *id)
+struct pathlink *pathmap_table_id(const struct pathmap_table *t, const struct khandle *id, unsigned nth)
 {
 	struct pathlink *l = t->by_id[pathmap_table_hash_id(t, id) & (t->buckets - 1)];
 
-	while (l && !khandle_equal(&l->id, id))
-		l = l->id_next;
-	return l;
+	for (; l; l = l->id_next)
+		if (khandle_equal(&l->id, id) && nth-- == 0)
+			return l;
+	return NULL;
 }
 
 struct pathlink *pathmap_table_name(const struct pathmap_table *t, const struct khandle *parent, const char *name)

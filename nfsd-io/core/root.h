@@ -57,6 +57,7 @@ struct root {
 	struct probe probe;
 	struct root_io io;
 	struct root_stats *stats; /* ROOT_WORKERS banks */
+	_Atomic bool retired;	  /* unexported: fdcache keeps no more files of it */
 };
 
 struct root_params {

@@ -95,6 +95,19 @@ enum req_step_result v3_rmdir(struct req *r)
 
 /* --- RENAME --- */
 
+/* Moves the name, as the caller on entry and as the server afterwards; path mode hears of it in time. */
+static int rename_noted(struct root *root, int olddir, const char *from, int newdir, const char *to)
+{
+	int err;
+
+	handle_names_lock(root);
+	err = renameat(olddir, from, newdir, to) ? -errno : cred_assume(NULL);
+	if (!err)
+		handle_note_rename(root, olddir, from, newdir, to);
+	handle_names_unlock(root);
+	return err;
+}
+
 static int rename_names(struct req *r, const char *from, struct file *todir, const char *to)
 {
 	int olddir = r->file->path_fd, newdir = todir->path_fd, err;
@@ -105,12 +118,9 @@ static int rename_names(struct req *r, const char *from, struct file *todir, con
 	if (err)
 		return err;
 	known = victim(r, newdir, to, &fh);
-	if (renameat(olddir, from, newdir, to))
-		return -errno;
-	err = cred_assume(NULL);
+	err = rename_noted(r->export->root, olddir, from, newdir, to);
 	if (err)
 		return err;
-	handle_note_rename(r->export->root, olddir, from, newdir, to);
 	if (known)
 		fdcache_forget(r->env->files, &fh);
 	err = v3_stable(r, newdir);

@@ -149,7 +149,6 @@ static int make_env(struct server *s, const struct conf *c)
 		err = drc_new(&env->drc, &dp);
 	fp.offload = env->offload;
 	fp.verifier = &env->verifier;
-	fp.key = env->key;
 	if (!err)
 		err = fdcache_new(&env->files, &fp);
 	return err ? complain(err, "start") : 0;

@@ -1,113 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #define _GNU_SOURCE
-#include "nfsd-io/core/file.h"
+#include "tests/lib/fdworld.h"
 
-#include <dirent.h>
 #include <grp.h>
-#include <pthread.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "tests/lib/everyfs.h"
-#include "tests/lib/scratch.h"
 #include "tests/lib/unit.h"
-
-/* Everything a cache needs, over a fresh directory. */
-static struct world {
-	const char *dir;
-	struct root *root;
-	struct handle_key *key;
-	struct offload *offload;
-	struct verifier verifier;
-	struct fdcache *cache;
-} w;
-
-static void world_make(const char *base, unsigned max_files)
-{
-	struct root_params rp = { 0 };
-	struct fdcache_params p = { .max_files = max_files };
-	const char *why;
-
-	w.dir = scratch_dir(base);
-	rp.path = w.dir;
-	ck_assert_int_eq(root_open(&w.root, &rp, &why), 0);
-	ck_assert_int_eq(handle_key_load(&w.key, NULL), 0);
-	ck_assert_int_eq(offload_new(&w.offload, 4), 0);
-	verifier_init(&w.verifier);
-	p.offload = w.offload;
-	p.verifier = &w.verifier;
-	p.key = w.key;
-	ck_assert_int_eq(fdcache_new(&w.cache, &p), 0);
-}
-
-static void world_end(void)
-{
-	fdcache_free(w.cache);
-	offload_free(w.offload);
-	ck_assert_uint_eq(w.root->refs, 1);
-	root_put(w.root);
-	handle_key_free(w.key);
-	scratch_remove(w.dir);
-}
-
-static int dirfd_of_world(void)
-{
-	static int fd = -1;
-
-	if (fd < 0)
-		fd = open(w.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ck_assert_int_ge(fd, 0);
-	return fd;
-}
-
-static struct fh fh_of(const char *name)
-{
-	int fd = scratch_path(w.root->fd, name);
-	struct fh fh;
-
-	ck_assert_int_eq(handle_of_child(w.key, w.root, w.root->fd, name, fd, &fh), 0);
-	close(fd);
-	return fh;
-}
-
-static int open_fh(const struct fh *fh, enum file_access a, struct file **out)
-{
-	struct handle_parts p;
-
-	ck_assert_int_eq(handle_decode(w.key, fh->data, fh->len, &p), 0);
-	return fdcache_open(w.cache, w.root, fh, &p, a, out);
-}
-
-static struct file *must_open(const struct fh *fh, enum file_access a)
-{
-	struct file *f;
-	int rc = open_fh(fh, a, &f);
-
-	ck_assert_msg(rc == 0, "%s", strerror(-rc));
-	return f;
-}
-
-static unsigned open_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
-
-/* Closing is done by other threads: wait for the number of descriptors, 10 s at most. */
-static bool fds_fall_to(unsigned want)
-{
-	for (int i = 0; i < 10000; i++) {
-		if (open_fds() <= want)
-			return true;
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	}
-	return false;
-}
 
 START_TEST(peek_finds_only_what_was_opened_with_enough_access)
 {
@@ -265,15 +164,6 @@ START_TEST(a_file_with_another_name_left_is_kept)
 	world_end();
 }
 END_TEST
-
-static struct fh numbered(int i)
-{
-	char name[16];
-
-	snprintf(name, sizeof(name), "n%d", i);
-	scratch_write(dirfd_of_world(), name, name);
-	return fh_of(name);
-}
 
 START_TEST(the_table_stays_within_its_bound)
 {
@@ -499,6 +389,23 @@ START_TEST(purge_closes_one_roots_files_only)
 }
 END_TEST
 
+START_TEST(of_a_purged_root_nothing_is_kept)
+{
+	struct file *f;
+	struct fh fh;
+
+	world_make(NULL, 0);
+	fh = numbered(1);
+	fdcache_purge(w.cache, w.root);
+	f = must_open(&fh, FILE_WRITE); /* a request that began before the reload */
+	ck_assert_int_eq(pwrite(f->fd, "x", 1, 0), 1);
+	ck_assert_ptr_null(fdcache_peek(w.cache, &fh, FILE_PATH));
+	ck_assert_uint_eq(fdcache_count(w.cache), 0);
+	file_put(f);
+	world_end();
+}
+END_TEST
+
 START_TEST(a_root_opened_anew_gets_files_of_its_own)
 {
 	struct root *old, *next;
@@ -553,110 +460,6 @@ START_TEST(the_owner_writes_a_read_only_file_without_privilege)
 }
 END_TEST
 
-/* --- many threads, few files: run it under -fsanitize=thread --- */
-
-#define RACERS 6
-#define FILES 4
-#define ROUNDS 1500
-
-static struct fh race_fh[FILES];
-static pthread_mutex_t race_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static struct fh race_pick(int i)
-{
-	struct fh fh;
-
-	pthread_mutex_lock(&race_lock);
-	fh = race_fh[i];
-	pthread_mutex_unlock(&race_lock);
-	return fh;
-}
-
-/* Remove and make again: the handle changes. */
-static void race_replace(int i)
-{
-	struct fh old = race_pick(i), fh;
-
-	pthread_mutex_lock(&race_lock);
-	char name[16];
-	snprintf(name, sizeof(name), "n%d", i);
-	unlinkat(dirfd_of_world(), name, 0);
-	fh = numbered(i);
-	race_fh[i] = fh;
-	pthread_mutex_unlock(&race_lock);
-	fdcache_forget(w.cache, &old);
-}
-
-static void *racer(void *arg)
-{
-	unsigned seed = (uintptr_t)arg;
-	intptr_t bad = 0;
-
-	for (int i = 0; i < ROUNDS; i++) {
-		int n = rand_r(&seed) % FILES, what = rand_r(&seed) % 100;
-		enum file_access a = rand_r(&seed) % 3;
-		struct fh fh = race_pick(n);
-		struct file *f = fdcache_peek(w.cache, &fh, a);
-		struct handle_parts p;
-		int rc = 0;
-
-		if (!f && handle_decode(w.key, fh.data, fh.len, &p) == 0)
-			rc = fdcache_open(w.cache, w.root, &fh, &p, a, &f);
-		if (rc == 0 && (f->access < a || memcmp(f->fh.data, fh.data, fh.len)))
-			bad++;
-		if (rc == 0 && f->access == FILE_WRITE)
-			f->unsynced++;
-		if (rc < 0 && rc != -ESTALE)
-			bad++;
-		if (rc == 0)
-			file_put(f);
-		if (what == 0)
-			race_replace(n);
-		else if (what < 3)
-			fdcache_shed(w.cache, 2);
-		else if (what == 3)
-			fdcache_sweep(w.cache, UINT64_MAX / 2);
-		else if (what == 4)
-			fdcache_purge(w.cache, w.root);
-	}
-	return (void *)bad;
-}
-
-START_TEST(many_threads_never_get_another_file_or_lose_one)
-{
-	pthread_t t[RACERS];
-	struct stat st;
-	unsigned before;
-
-	world_make(NULL, 3);
-	for (int i = 0; i < FILES; i++)
-		race_fh[i] = numbered(i);
-	before = open_fds();
-	for (uintptr_t i = 0; i < RACERS; i++)
-		ck_assert_int_eq(pthread_create(&t[i], NULL, racer, (void *)(i + 1)), 0);
-	for (int i = 0; i < RACERS; i++) {
-		void *bad;
-
-		pthread_join(t[i], &bad);
-		ck_assert_ptr_null(bad);
-	}
-	/* No deleted file may be left in the table. */
-	for (int i = 0; i < FILES; i++) {
-		struct file *f = fdcache_peek(w.cache, &race_fh[i], FILE_PATH);
-
-		if (!f)
-			continue;
-		ck_assert_int_eq(fstat(f->path_fd, &st), 0);
-		ck_assert_uint_gt(st.st_nlink, 0);
-		file_put(f);
-	}
-	fdcache_purge(w.cache, w.root);
-	ck_assert_uint_eq(fdcache_count(w.cache), 0);
-	ck_assert(fds_fall_to(before));
-	world_end();
-}
-END_TEST
-
 static Suite *suite(void)
 {
 	Suite *s = suite_create("fdcache");
@@ -681,9 +484,9 @@ static Suite *suite(void)
 	tcase_add_test(tc, a_failed_sync_before_a_close_changes_the_verifier);
 	tcase_add_test(tc, idle_files_are_swept_and_used_ones_stay);
 	tcase_add_test(tc, purge_closes_one_roots_files_only);
+	tcase_add_test(tc, of_a_purged_root_nothing_is_kept);
 	tcase_add_test(tc, a_root_opened_anew_gets_files_of_its_own);
 	tcase_add_test(tc, the_owner_writes_a_read_only_file_without_privilege);
-	tcase_add_test(tc, many_threads_never_get_another_file_or_lose_one);
 	suite_add_tcase(s, tc);
 	return s;
 }

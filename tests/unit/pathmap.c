@@ -3,11 +3,11 @@
 #include "nfsd-io/core/pathmap.h"
 
 #include <grp.h>
+#include <pthread.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 
 #include "nfsd-io/core/handle.h"
-#include "nfsd-io/core/pathmap_table.h"
 #include "tests/lib/everyfs.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/unit.h"
@@ -456,68 +456,69 @@ START_TEST(a_log_in_use_is_left_to_its_owner)
 }
 END_TEST
 
-static struct khandle id_of(unsigned n)
-{
-	struct khandle k = { .type = 1, .len = sizeof(n) };
+/* --- one thread moves, others open: never a moment without the file --- */
 
-	memcpy(k.data, &n, sizeof(n));
-	return k;
+static _Atomic bool race_over;
+static struct fh race_fh;
+
+static void *race_opener(void *arg)
+{
+	intptr_t bad = 0;
+
+	(void)arg;
+	while (!race_over) {
+		int fd = open_fh(&race_fh);
+
+		if (fd >= 0)
+			close(fd);
+		else
+			bad++;
+	}
+	return (void *)bad;
 }
 
-START_TEST(table_finds_from_both_sides_while_it_grows)
+START_TEST(what_is_being_renamed_is_never_missing)
 {
-	struct khandle parent = id_of(0), id;
-	struct pathmap_table t;
-	char name[16];
+	pthread_t t[3];
+	void *bad;
 
-	ck_assert_int_eq(pathmap_table_init(&t, 100000), 0);
-	for (unsigned i = 1; i <= 20000; i++) {
-		id = id_of(i);
-		snprintf(name, sizeof(name), "%u", i);
-		ck_assert_int_eq(pathmap_table_set(&t, &id, &parent, name), 1);
-		ck_assert_int_eq(pathmap_table_set(&t, &id, &parent, name), 0);
+	make(NULL);
+	ck_assert_int_eq(mkdirat(top, "a", 0755), 0);
+	ck_assert_int_eq(mkdirat(top, "b", 0755), 0);
+	scratch_write(top, "a/f", "x");
+	race_fh = fh_of("a/f");
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(pthread_create(&t[i], NULL, race_opener, NULL), 0);
+	for (int i = 0; i < 2000; i++) {
+		handle_names_lock(root);
+		moved(i & 1 ? "b" : "a", "f", i & 1 ? "a" : "b", "f");
+		handle_names_unlock(root);
 	}
-	ck_assert_uint_eq(t.count, 20000);
-	for (unsigned i = 1; i <= 20000; i++) {
-		struct pathlink *l;
-
-		id = id_of(i);
-		snprintf(name, sizeof(name), "%u", i);
-		l = pathmap_table_id(&t, &id);
-		ck_assert_ptr_nonnull(l);
-		ck_assert_str_eq(l->name, name);
-		ck_assert_ptr_eq(l, pathmap_table_name(&t, &parent, name));
-		pathmap_table_drop(&t, l);
-		ck_assert_ptr_null(pathmap_table_name(&t, &parent, name));
+	race_over = true;
+	for (int i = 0; i < 3; i++) {
+		pthread_join(t[i], &bad);
+		ck_assert_ptr_null(bad);
 	}
-	ck_assert_uint_eq(t.count, 0);
-	pathmap_table_fini(&t);
+	ck_assert_uint_eq(pathmap_count(root->paths), 3);
+	end();
 }
 END_TEST
 
-START_TEST(table_forgets_the_longest_unused)
+START_TEST(a_name_taken_again_is_not_forgotten_with_the_old)
 {
-	struct khandle parent = id_of(0), id;
-	struct pathmap_table t;
-	char name[16];
+	struct fh old, next;
 
-	ck_assert_int_eq(pathmap_table_init(&t, 10), 0);
-	for (unsigned i = 1; i <= 15; i++) {
-		struct khandle first = id_of(1);
-		struct pathlink *l = pathmap_table_id(&t, &first);
-
-		if (l)
-			pathmap_table_touch(&t, l);
-		id = id_of(i);
-		snprintf(name, sizeof(name), "%u", i);
-		ck_assert_int_eq(pathmap_table_set(&t, &id, &parent, name), 1);
-		ck_assert_uint_le(t.count, 10);
-	}
-	for (unsigned i = 1; i <= 15; i++) {
-		id = id_of(i);
-		ck_assert_int_eq(pathmap_table_id(&t, &id) != NULL, i == 1 || i > 6);
-	}
-	pathmap_table_fini(&t);
+	make(NULL);
+	scratch_write(top, "a", "x");
+	old = fh_of("a");
+	ck_assert_int_eq(renameat(top, "a", top, "b"), 0);
+	scratch_write(top, "a", "y"); /* by another thread, before ... */
+	next = fh_of("a");
+	handle_note_rename(root, top, "a", top, "b"); /* ... the first gets here */
+	opens(&old, "b");
+	opens(&next, "a");
+	ck_assert_uint_eq(pathmap_count(root->paths), 2);
+	end();
 }
 END_TEST
 
@@ -528,8 +529,6 @@ static Suite *suite(void)
 
 	tcase_add_unchecked_fixture(tc, everyfs_up, everyfs_down);
 	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, table_finds_from_both_sides_while_it_grows);
-	tcase_add_test(tc, table_forgets_the_longest_unused);
 	tcase_add_test(tc, what_we_rename_is_found_there);
 	tcase_add_test(tc, what_is_replaced_by_rename_is_stale);
 	tcase_add_test(tc, what_we_remove_or_make_anew_is_stale);
@@ -543,6 +542,8 @@ static Suite *suite(void)
 	tcase_add_test(tc, a_torn_log_loses_only_what_is_torn);
 	tcase_add_test(tc, a_log_of_garbage_is_harmless);
 	tcase_add_test(tc, the_log_is_rewritten_when_mostly_dead);
+	tcase_add_test(tc, what_is_being_renamed_is_never_missing);
+	tcase_add_test(tc, a_name_taken_again_is_not_forgotten_with_the_old);
 	tcase_add_test(tc, a_log_in_use_is_left_to_its_owner);
 	if (geteuid() == 0)
 		tcase_add_test(tc, works_without_any_privilege);
