@@ -8,7 +8,7 @@ need ss
 for fs in ext4 xfs btrfs tmpfs; do
 	n=20000
 	[ $fs = ext4 ] && n=100000
-	fs_mount "$fs" || { tap_skip "$fs" "cannot be mounted here"; continue; }
+	fs_mount "$fs" 3G || { tap_skip "$fs" "cannot be mounted here"; continue; }
 	mkdir "$FS_DIR/d"
 	(cd "$FS_DIR/d" && seq -f f%g $n | xargs touch)
 	for i in {1..10}; do ln "$FS_DIR/d/f$i" "$FS_DIR/link$i"; done

@@ -28,7 +28,8 @@ ok_here "daemon drains and exits 0" daemon_stop
 run=$TAP_TMP/run
 mkdir -m 700 "$run"
 chown 65534:65534 "$run"
+cp "$NFSD_IO" "$BUILDDIR/tests/e2e/model" "$TAP_TMP/" # where nobody may go
 ok "serve --export with no file at all runs as nobody" env XDG_RUNTIME_DIR="$run" HOME="$run" "${DAEMON_PREFIX[@]}" \
-	"$NFSD_IO" serve --export "$FS_DIR" -o nfsd.port=0 --run \
-	"'$(realpath "$BUILDDIR/tests/e2e/model")' 127.0.0.1 \$NFSD_IO_PORT '$FS_DIR' 8 50"
+	"$TAP_TMP/nfsd-io" serve --export "$FS_DIR" -o nfsd.port=0 --run \
+	"$TAP_TMP/model 127.0.0.1 \$NFSD_IO_PORT '$FS_DIR' 8 50"
 tap_done

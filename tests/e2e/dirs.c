@@ -20,7 +20,7 @@ static void dir_reset(struct v3c_dir *d)
 	memset(d->verf, 0, 8);
 }
 
-/* Reply body sizes by RFC 1813 3.3.16 and 3.3.17, XDR overhead included, without the RPC header. */
+/* Sizes of READDIR3resok and READDIRPLUS3resok (RFC 1813 3.3.16, 3.3.17), XDR overhead included. */
 static size_t entry_bytes(const struct v3c_entry *e, bool plus)
 {
 	size_t len = 4 + 8 + 4 + (strlen(e->name) + 3) / 4 * 4 + 8;
@@ -32,7 +32,7 @@ static size_t entry_bytes(const struct v3c_entry *e, bool plus)
 
 static size_t page_bytes(const struct v3c_dir *d, size_t from, bool plus)
 {
-	size_t len = 4 + 4 + 84 + 8 + 4 + 4; /* status, attributes, verifier, end of list, eof */
+	size_t len = 4 + 84 + 8 + 4 + 4; /* attributes, verifier, end of list, eof */
 
 	for (size_t i = from; i < d->n; i++)
 		len += entry_bytes(&d->entry[i], plus);

@@ -73,7 +73,8 @@ static void directories(void)
 	tap_is(v3c_create(&stranger, &d, "y", GUARDED, &s, NULL), NFS3_OK, "but for members by supplementary group");
 	v3c_user(&stranger, 1001, 1001, 0, NULL);
 	tap_is(v3c_lookup(&stranger, &d, "y"), NFS3ERR_ACCES, "and closed again without it");
-	tap_is(v3c_mknod(&user, &user.root, "null", NF3CHR, 0666), NFS3ERR_PERM, "a user's MKNOD of a device is PERM");
+	v3c_mknod(&user, &user.root, "null", NF3CHR, 0666);
+	tap_ok(user.r.status == NFS3ERR_ACCES || user.r.status == NFS3ERR_PERM, "a user's MKNOD of a device is refused");
 	v3c_mkdir(&root, &root.root, "sticky", 01777);
 	d = root.r.fh;
 	v3c_create(&user, &d, "mine", GUARDED, &s, NULL);
