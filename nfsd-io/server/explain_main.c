@@ -188,6 +188,7 @@ int explain_main(int argc, char **argv)
 		.doc = "Say how a READ or WRITE would be carried out, and why.  Sizes take K, M "
 		       "and G.",
 	};
+	static char name[] = "nfsd-io explain";
 	const struct root_io io = ROOT_IO_DEFAULT;
 	struct args a = {.facts = {.mode = DIO_MODE_DIRECT,
 				   .rule = io.rule,
@@ -200,6 +201,7 @@ int explain_main(int argc, char **argv)
 				   .min_middle = io.min_middle}};
 	int rc;
 
+	argv[0] = name; /* what usage texts begin with */
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	rc = a.file ? facts_from_file(a.file, &a.facts) : 0;

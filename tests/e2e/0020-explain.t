@@ -23,6 +23,7 @@ for args in "" "read" "read 1" "read 1 2 3" "list 1 2" "read x 1" "read 1 8G" "r
 	"write 1 1 --mode fast" "write 1 1 --rule best" "write 1 1 --file x --align 1,1,1" "read 9223372036854775808 1"; do
 	is "usage error: '$args'" "$(status explain $args)" 2
 done
+is "usage names the verb" "$(explain --usage | head -1 | cut -c1-22)" "Usage: nfsd-io explain"
 is "a missing file is an error" "$(status explain read 0 1 --file "$TAP_TMP/none")" 1
 is "a directory is an error" "$(status explain read 0 1 --file "$TAP_TMP")" 1
 is "a full device is an error" "$(explain read 0 1 >/dev/full 2>&1; echo $?)" 1
