@@ -122,14 +122,16 @@ void worker_watch(struct worker *w)
 	ring_timeout(w->ring, &w->tick, TICK_NS);
 }
 
-/* Is somebody held up by what slow peers occupy? */
+/* Is somebody held up by what slow peers occupy?  One that does not take its own replies is not. */
 static bool pressed(struct worker *w)
 {
 	size_t sizes[2] = {w->large_min, pool_max(w->pool)};
+	struct conn *c;
 	unsigned i;
 
-	if (w->blocked)
-		return true;
+	for (c = w->blocked; c; c = c->blocked_next)
+		if (send_idle(c))
+			return true;
 	for (i = 0; i < 2; i++) {
 		struct buf *b = pool_borrow(w->pool, sizes[i]);
 
