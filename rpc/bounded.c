@@ -7,7 +7,7 @@
 /* The length word and as many bytes, malloc'd with a NUL behind; NULL when the stream does not hold them. */
 static char *decode(XDR *x, u_int *len, u_int max)
 {
-	char *p;
+	char *p, pad[BYTES_PER_XDR_UNIT];
 
 	/* x_handy: in a memory stream the bytes left */
 	if (!xdr_u_int(x, len) || *len > max || *len > x->x_handy)
@@ -15,7 +15,8 @@ static char *decode(XDR *x, u_int *len, u_int max)
 	p = malloc(*len + 1);
 	if (!p)
 		return NULL;
-	if (!xdr_opaque(x, p, *len)) {
+	/* Not xdr_opaque(): it reads the pad into a static buffer shared by all threads. */
+	if ((*len && !XDR_GETBYTES(x, p, *len)) || ((*len & 3) && !XDR_GETBYTES(x, pad, -*len & 3))) {
 		free(p);
 		return NULL;
 	}
