@@ -61,7 +61,7 @@ int access_cred(struct req *r)
 			err = 0;
 		if (err)
 			return err;
-		r->cred = export_squash(r->opts, rc, gids ? gids : &(gid_t){ 0 }, n);
+		r->cred = export_squash(r->opts, rc, gids ? gids : &(gid_t){0}, n);
 		free(gids);
 	} else {
 		r->cred = export_squash(r->opts, rc, NULL, 0);
@@ -108,6 +108,9 @@ bool access_mode(const struct stat *st, const struct cred *c, unsigned want)
 
 int access_kernel(int fd, int mode)
 {
-	/* The system call itself: the C library's wrapper may emulate, and would ask for the process. */
+	/*
+	 * The system call itself: the C library's wrapper may emulate, and would ask for the
+	 * process.
+	 */
 	return syscall(SYS_faccessat2, fd, "", mode, AT_EMPTY_PATH | AT_EACCESS) ? -errno : 0;
 }

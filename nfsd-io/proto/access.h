@@ -36,7 +36,10 @@ bool access_needs_groups(const struct req *r);
  * Owner and root always may (RFC 1813 s.4.4).  Exact only without an ACL.
  */
 bool access_mode(const struct stat *st, const struct cred *c, unsigned want);
-/* Would the kernel let this thread's identity do `mode` (R_OK ...) on the object?  0 or -errno; blocks. */
+/*
+ * Would the kernel let this thread's identity do `mode` (R_OK ...) on the object?  0 or -errno;
+ * blocks.
+ */
 int access_kernel(int fd, int mode);
 
 #endif

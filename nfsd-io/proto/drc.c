@@ -13,7 +13,8 @@
 #define SUM_BYTES 256
 
 struct drc_entry {
-	struct drc_entry *hash_next, *lru_prev, *lru_next; /* lru: answered ones only; or free list by lru_next */
+	struct drc_entry *hash_next, *lru_prev,
+		*lru_next; /* lru: answered ones only; or free list by lru_next */
 	unsigned shard;
 	uint64_t hash, sum, conn;
 	uint8_t addr[16];
@@ -61,7 +62,7 @@ static void addr_of(const struct sockaddr_storage *ss, uint8_t out[16])
 /* The key's part of an entry; the entry is not yet anywhere. */
 static void entry_fill(struct drc_entry *e, const struct drc_key *k)
 {
-	uint32_t words[4] = { k->xid, k->prog, k->vers, k->proc };
+	uint32_t words[4] = {k->xid, k->prog, k->vers, k->proc};
 	uint64_t h;
 
 	addr_of(&k->addr, e->addr);
@@ -71,7 +72,8 @@ static void entry_fill(struct drc_entry *e, const struct drc_key *k)
 	e->vers = k->vers;
 	e->proc = k->proc;
 	e->call_len = k->len;
-	e->sum = fnv(UINT64_C(0xcbf29ce484222325), k->call, k->len < SUM_BYTES ? k->len : SUM_BYTES);
+	e->sum =
+		fnv(UINT64_C(0xcbf29ce484222325), k->call, k->len < SUM_BYTES ? k->len : SUM_BYTES);
 	h = fnv(e->sum, e->addr, sizeof(e->addr));
 	h = fnv(h, words, sizeof(words));
 	e->hash = h ^ (h >> 32);
@@ -80,8 +82,8 @@ static void entry_fill(struct drc_entry *e, const struct drc_key *k)
 
 static bool entry_same(const struct drc_entry *a, const struct drc_entry *b)
 {
-	return a->hash == b->hash && a->sum == b->sum && a->call_len == b->call_len && a->xid == b->xid &&
-	       a->prog == b->prog && a->vers == b->vers && a->proc == b->proc &&
+	return a->hash == b->hash && a->sum == b->sum && a->call_len == b->call_len &&
+	       a->xid == b->xid && a->prog == b->prog && a->vers == b->vers && a->proc == b->proc &&
 	       !memcmp(a->addr, b->addr, sizeof(a->addr));
 }
 
@@ -174,12 +176,15 @@ void drc_free(struct drc *d)
 	free(d);
 }
 
-/* The entry that `probe` repeats, or NULL: a twin from another living connection is no retransmission. */
+/*
+ * The entry that `probe` repeats, or NULL: a twin from another living connection is no
+ * retransmission.
+ */
 static struct drc_entry *find(struct drc *d, struct shard *s, const struct drc_entry *probe)
 {
 	for (struct drc_entry *e = *bucket(s, probe); e; e = e->hash_next)
-		if (entry_same(e, probe) &&
-		    (e->conn == probe->conn || !d->p.conn_alive || !d->p.conn_alive(d->p.arg, e->conn)))
+		if (entry_same(e, probe) && (e->conn == probe->conn || !d->p.conn_alive ||
+					     !d->p.conn_alive(d->p.arg, e->conn)))
 			return e;
 	return NULL;
 }
@@ -219,9 +224,10 @@ static enum drc_verdict replay(struct shard *s, struct drc_entry *e, uint8_t **r
 	return DRC_REPLAY;
 }
 
-enum drc_verdict drc_begin(struct drc *d, const struct drc_key *k, struct drc_entry **out, uint8_t **reply, size_t *len)
+enum drc_verdict drc_begin(struct drc *d, const struct drc_key *k, struct drc_entry **out,
+			   uint8_t **reply, size_t *len)
 {
-	struct drc_entry probe = { 0 }, *e;
+	struct drc_entry probe = {0}, *e;
 	enum drc_verdict v = DRC_NEW;
 	struct shard *s;
 

@@ -32,7 +32,10 @@ struct drc_key {
 struct drc_params {
 	unsigned max_entries; /* 0 = 4096 */
 	size_t max_bytes;     /* of cached replies; 0 = 8 MiB */
-	/* Is connection `conn` still alive (established and acknowledging)?  Called under a shard lock: must not block. */
+	/*
+	 * Is connection `conn` still alive (established and acknowledging)?  Called under a shard
+	 * lock: must not block.
+	 */
 	bool (*conn_alive)(void *arg, uint64_t conn);
 	void *arg;
 };
@@ -45,11 +48,16 @@ void drc_free(struct drc *d);
  * DRC_IN_PROGRESS: drop the call.  DRC_REPLAY: answer with reply[0..*len)
  * (malloc'd copy, caller frees).
  */
-enum drc_verdict drc_begin(struct drc *d, const struct drc_key *k, struct drc_entry **e, uint8_t **reply, size_t *len);
+enum drc_verdict drc_begin(struct drc *d, const struct drc_key *k, struct drc_entry **e,
+			   uint8_t **reply, size_t *len);
 /* The reply record (without mark); NULL forgets the entry.  Copied. */
 void drc_done(struct drc *d, struct drc_entry *e, const uint8_t *reply, size_t len);
 
-struct drc_stats { uint64_t hits, misses, in_progress, evicted; unsigned entries; size_t bytes; };
+struct drc_stats {
+	uint64_t hits, misses, in_progress, evicted;
+	unsigned entries;
+	size_t bytes;
+};
 void drc_stats(struct drc *d, struct drc_stats *out);
 
 #endif

@@ -91,8 +91,8 @@ static bool match_netgroup(const char *group, const struct peer *p)
 
 	if (p->host[0] && innetgr(group, p->host, NULL, NULL))
 		return true;
-	if (getnameinfo((const struct sockaddr *)&p->addr, sizeof(p->addr), text, sizeof(text), NULL, 0,
-			NI_NUMERICHOST))
+	if (getnameinfo((const struct sockaddr *)&p->addr, sizeof(p->addr), text, sizeof(text),
+			NULL, 0, NI_NUMERICHOST))
 		return false;
 	return innetgr(group, text, NULL, NULL);
 }
@@ -186,7 +186,8 @@ static gid_t squash_gid(const struct export_opts *o, gid_t gid)
 	return (gid == 0 && o->root_squash) || gid == ID_NONE ? o->anongid : gid;
 }
 
-struct cred *export_squash(const struct export_opts *o, const struct rpccred *rc, const gid_t *gids, unsigned ngids)
+struct cred *export_squash(const struct export_opts *o, const struct rpccred *rc, const gid_t *gids,
+			   unsigned ngids)
 {
 	gid_t small[RPCCRED_GIDS_MAX], *list = small;
 	struct cred *c;

@@ -25,7 +25,8 @@ struct mnt_call {
 	const char *rest; /* of the path, below the export */
 	struct fh fh;
 };
-static_assert(sizeof(struct mnt_call) <= sizeof(((struct req *)0)->proc_data), "a mount call fits its request");
+static_assert(sizeof(struct mnt_call) <= sizeof(((struct req *)0)->proc_data),
+	      "a mount call fits its request");
 
 static struct mnt_call *mnt_call(struct req *r)
 {
@@ -34,8 +35,8 @@ static struct mnt_call *mnt_call(struct req *r)
 
 static void host_text(const struct req *r, char out[NI_MAXHOST])
 {
-	if (getnameinfo((const struct sockaddr *)&r->owner->peer.addr, sizeof(r->owner->peer.addr), out, NI_MAXHOST,
-			NULL, 0, NI_NUMERICHOST))
+	if (getnameinfo((const struct sockaddr *)&r->owner->peer.addr, sizeof(r->owner->peer.addr),
+			out, NI_MAXHOST, NULL, 0, NI_NUMERICHOST))
 		strcpy(out, "unknown");
 }
 
@@ -60,7 +61,7 @@ static void path_fini(struct req *r)
 static enum req_step_result mnt_reply(struct req *r)
 {
 	struct mnt_call *c = mnt_call(r);
-	mountres3 res = { .fhs_status = (mountstat3)status_mount3(r->err) };
+	mountres3 res = {.fhs_status = (mountstat3)status_mount3(r->err)};
 	int flavors[2];
 	unsigned n = 0;
 
@@ -81,8 +82,8 @@ static enum req_step_result mnt_reply(struct req *r)
 
 static void log_refused(struct req *r, const char *why)
 {
-	r->env->log(r->env->arg, LOG_WARNING, "refused mount request from %s for %s (%s): %s", r->owner->peer.text,
-		    mnt_call(r)->path, r->export ? r->export->path : "/", why);
+	r->env->log(r->env->arg, LOG_WARNING, "refused mount request from %s for %s (%s): %s",
+		    r->owner->peer.text, mnt_call(r)->path, r->export ? r->export->path : "/", why);
 }
 
 static enum req_step_result mnt_refuse(struct req *r, int err, const char *why)
@@ -119,7 +120,10 @@ static int check_dir(int fd)
 	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 }
 
-/* As the server: a directory below one the client may not search can be mounted all the same (as knfsd). */
+/*
+ * As the server: a directory below one the client may not search can be mounted all the same (as
+ * knfsd).
+ */
 static int walk(struct root *root, const char *rest)
 {
 	int fd = object_lookup(root, root->fd, "."), err;
@@ -158,8 +162,8 @@ static enum req_step_result mnt_walked(struct req *r)
 	host_text(r, host);
 	if (r->env->mounts)
 		mountlist_add(r->env->mounts, host, c->path);
-	r->env->log(r->env->arg, LOG_INFO, "authenticated mount request from %s for %s (%s)", r->owner->peer.text,
-		    c->path, r->export->path);
+	r->env->log(r->env->arg, LOG_INFO, "authenticated mount request from %s for %s (%s)",
+		    r->owner->peer.text, c->path, r->export->path);
 	return mnt_reply(r);
 }
 
@@ -304,10 +308,10 @@ static enum req_step_result export_step(struct req *r)
 }
 
 const struct req_proc mount3_procs[MOUNT3_NPROCS] = {
-	[MOUNTPROC3_NULL] = { "NULL", null_step, true },
-	[MOUNTPROC3_MNT] = { "MNT", mnt_step, true },
-	[MOUNTPROC3_DUMP] = { "DUMP", dump_step, true },
-	[MOUNTPROC3_UMNT] = { "UMNT", umnt_step, true },
-	[MOUNTPROC3_UMNTALL] = { "UMNTALL", umntall_step, true },
-	[MOUNTPROC3_EXPORT] = { "EXPORT", export_step, true },
+	[MOUNTPROC3_NULL] = {"NULL", null_step, true},
+	[MOUNTPROC3_MNT] = {"MNT", mnt_step, true},
+	[MOUNTPROC3_DUMP] = {"DUMP", dump_step, true},
+	[MOUNTPROC3_UMNT] = {"UMNT", umnt_step, true},
+	[MOUNTPROC3_UMNTALL] = {"UMNTALL", umntall_step, true},
+	[MOUNTPROC3_EXPORT] = {"EXPORT", export_step, true},
 };

@@ -118,7 +118,8 @@ unsigned mountlist_count(struct mountlist *m)
 	return n;
 }
 
-void mountlist_each(struct mountlist *m, void (*fn)(void *arg, const char *host, const char *path), void *arg)
+void mountlist_each(struct mountlist *m, void (*fn)(void *arg, const char *host, const char *path),
+		    void *arg)
 {
 	pthread_mutex_lock(&m->lock);
 	for (struct entry *e = m->newest; e; e = e->next)

@@ -14,9 +14,11 @@ void mountlist_free(struct mountlist *m);
 
 /* Idempotent; the oldest entry makes room.  For want of memory the entry is left out. */
 void mountlist_add(struct mountlist *m, const char *host, const char *path);
-void mountlist_remove(struct mountlist *m, const char *host, const char *path); /* path NULL: all of the host's */
+void mountlist_remove(struct mountlist *m, const char *host,
+		      const char *path); /* path NULL: all of the host's */
 unsigned mountlist_count(struct mountlist *m);
 /* Newest first, under the lock. */
-void mountlist_each(struct mountlist *m, void (*fn)(void *arg, const char *host, const char *path), void *arg);
+void mountlist_each(struct mountlist *m, void (*fn)(void *arg, const char *host, const char *path),
+		    void *arg);
 
 #endif

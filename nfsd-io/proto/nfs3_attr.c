@@ -18,7 +18,8 @@ static int getattr_stat(struct req *r, struct stat *st)
 
 static void getattr_open(struct req *r)
 {
-	r->err = fdcache_open(r->env->files, r->export->root, &r->fh, &r->parts, FILE_PATH, &r->file);
+	r->err = fdcache_open(r->env->files, r->export->root, &r->fh, &r->parts, FILE_PATH,
+			      &r->file);
 }
 
 static enum req_step_result getattr_reply(struct req *r)
@@ -56,7 +57,8 @@ static bool in_sync(const sattrguard3 *g, const struct stat *st)
 {
 	const nfstime3 *t = &g->sattrguard3_u.obj_ctime;
 
-	return !g->check || (t->seconds == (uint32_t)st->st_ctim.tv_sec && t->nseconds == (uint32_t)st->st_ctim.tv_nsec);
+	return !g->check || (t->seconds == (uint32_t)st->st_ctim.tv_sec &&
+			     t->nseconds == (uint32_t)st->st_ctim.tv_nsec);
 }
 
 static int setattr_change(struct req *r, const SETATTR3args *a, const struct stat *st)
@@ -111,7 +113,10 @@ static int setattr_work(struct req *r)
 enum req_step_result v3_setattr(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_SETATTR3args, (xdrproc_t)xdr_SETATTR3res, setattr_work, true,
+		(xdrproc_t)xdr_SETATTR3args,
+		(xdrproc_t)xdr_SETATTR3res,
+		setattr_work,
+		true,
 	};
 
 	return v3_meta_step(r, &meta);
@@ -126,13 +131,17 @@ struct right {
 };
 
 static const struct right dir_rights[] = {
-	{ ACCESS3_READ, R_OK, false }, { ACCESS3_LOOKUP, X_OK, false }, { ACCESS3_MODIFY, W_OK | X_OK, true },
-	{ ACCESS3_EXTEND, W_OK | X_OK, true }, { ACCESS3_DELETE, W_OK | X_OK, true }, { 0, 0, false },
+	{ACCESS3_READ, R_OK, false},         {ACCESS3_LOOKUP, X_OK, false},
+	{ACCESS3_MODIFY, W_OK | X_OK, true}, {ACCESS3_EXTEND, W_OK | X_OK, true},
+	{ACCESS3_DELETE, W_OK | X_OK, true}, {0, 0, false},
 };
 
 static const struct right file_rights[] = {
-	{ ACCESS3_READ, R_OK, false }, { ACCESS3_MODIFY, W_OK, true }, { ACCESS3_EXTEND, W_OK, true },
-	{ ACCESS3_EXECUTE, X_OK, false }, { 0, 0, false },
+	{ACCESS3_READ, R_OK, false},
+	{ACCESS3_MODIFY, W_OK, true},
+	{ACCESS3_EXTEND, W_OK, true},
+	{ACCESS3_EXECUTE, X_OK, false},
+	{0, 0, false},
 };
 
 static uint32_t granted(struct req *r, uint32_t asked)
@@ -162,7 +171,10 @@ static int access_work(struct req *r)
 enum req_step_result v3_access(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_ACCESS3args, (xdrproc_t)xdr_ACCESS3res, access_work, false,
+		(xdrproc_t)xdr_ACCESS3args,
+		(xdrproc_t)xdr_ACCESS3res,
+		access_work,
+		false,
 	};
 
 	return v3_meta_step(r, &meta);

@@ -10,28 +10,28 @@
 #include "nfsd-io/proto/v3.h"
 
 const struct req_proc v3_procs[V3_NPROCS] = {
-	[NFSPROC3_NULL] = { "NULL", v3_null, true },
-	[NFSPROC3_GETATTR] = { "GETATTR", v3_getattr, true },
-	[NFSPROC3_SETATTR] = { "SETATTR", v3_setattr, false },
-	[NFSPROC3_LOOKUP] = { "LOOKUP", v3_lookup, true },
-	[NFSPROC3_ACCESS] = { "ACCESS", v3_access, true },
-	[NFSPROC3_READLINK] = { "READLINK", v3_readlink, true },
-	[NFSPROC3_READ] = { "READ", v3_read, true },
-	[NFSPROC3_WRITE] = { "WRITE", v3_write, true },
-	[NFSPROC3_CREATE] = { "CREATE", v3_create, false },
-	[NFSPROC3_MKDIR] = { "MKDIR", v3_mkdir, false },
-	[NFSPROC3_SYMLINK] = { "SYMLINK", v3_symlink, false },
-	[NFSPROC3_MKNOD] = { "MKNOD", v3_mknod, false },
-	[NFSPROC3_REMOVE] = { "REMOVE", v3_remove, false },
-	[NFSPROC3_RMDIR] = { "RMDIR", v3_rmdir, false },
-	[NFSPROC3_RENAME] = { "RENAME", v3_rename, false },
-	[NFSPROC3_LINK] = { "LINK", v3_link, false },
-	[NFSPROC3_READDIR] = { "READDIR", v3_readdir, true },
-	[NFSPROC3_READDIRPLUS] = { "READDIRPLUS", v3_readdirplus, true },
-	[NFSPROC3_FSSTAT] = { "FSSTAT", v3_fsstat, true },
-	[NFSPROC3_FSINFO] = { "FSINFO", v3_fsinfo, true },
-	[NFSPROC3_PATHCONF] = { "PATHCONF", v3_pathconf, true },
-	[NFSPROC3_COMMIT] = { "COMMIT", v3_commit, true },
+	[NFSPROC3_NULL] = {"NULL", v3_null, true},
+	[NFSPROC3_GETATTR] = {"GETATTR", v3_getattr, true},
+	[NFSPROC3_SETATTR] = {"SETATTR", v3_setattr, false},
+	[NFSPROC3_LOOKUP] = {"LOOKUP", v3_lookup, true},
+	[NFSPROC3_ACCESS] = {"ACCESS", v3_access, true},
+	[NFSPROC3_READLINK] = {"READLINK", v3_readlink, true},
+	[NFSPROC3_READ] = {"READ", v3_read, true},
+	[NFSPROC3_WRITE] = {"WRITE", v3_write, true},
+	[NFSPROC3_CREATE] = {"CREATE", v3_create, false},
+	[NFSPROC3_MKDIR] = {"MKDIR", v3_mkdir, false},
+	[NFSPROC3_SYMLINK] = {"SYMLINK", v3_symlink, false},
+	[NFSPROC3_MKNOD] = {"MKNOD", v3_mknod, false},
+	[NFSPROC3_REMOVE] = {"REMOVE", v3_remove, false},
+	[NFSPROC3_RMDIR] = {"RMDIR", v3_rmdir, false},
+	[NFSPROC3_RENAME] = {"RENAME", v3_rename, false},
+	[NFSPROC3_LINK] = {"LINK", v3_link, false},
+	[NFSPROC3_READDIR] = {"READDIR", v3_readdir, true},
+	[NFSPROC3_READDIRPLUS] = {"READDIRPLUS", v3_readdirplus, true},
+	[NFSPROC3_FSSTAT] = {"FSSTAT", v3_fsstat, true},
+	[NFSPROC3_FSINFO] = {"FSINFO", v3_fsinfo, true},
+	[NFSPROC3_PATHCONF] = {"PATHCONF", v3_pathconf, true},
+	[NFSPROC3_COMMIT] = {"COMMIT", v3_commit, true},
 };
 
 enum req_step_result v3_null(struct req *r)
@@ -48,7 +48,8 @@ static void count_status(struct req *r, uint32_t status)
 
 	if (!status)
 		return;
-	atomic_fetch_add_explicit(&r->stats->errors[r->hdr.proc % REQ_PROCS_MAX], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&r->stats->errors[r->hdr.proc % REQ_PROCS_MAX], 1,
+				  memory_order_relaxed);
 	if (status == NFS3ERR_BADHANDLE)
 		n = &r->stats->bad_handles;
 	else if (status == NFS3ERR_STALE)
@@ -70,7 +71,7 @@ void v3_reply_status(struct req *r, uint32_t status, size_t room)
 
 static nfstime3 time3(const struct timespec *ts)
 {
-	return (nfstime3){ .seconds = (uint32_t)ts->tv_sec, .nseconds = (uint32_t)ts->tv_nsec };
+	return (nfstime3){.seconds = (uint32_t)ts->tv_sec, .nseconds = (uint32_t)ts->tv_nsec};
 }
 
 static ftype3 type3(mode_t mode)
@@ -96,13 +97,20 @@ static ftype3 type3(mode_t mode)
 void v3_fattr(fattr3 *out, const struct root *root, const struct stat *st)
 {
 	*out = (fattr3){
-		.type = type3(st->st_mode), .mode = st->st_mode & 07777, .nlink = (uint32_t)st->st_nlink,
-		.uid = st->st_uid, .gid = st->st_gid, .size = (uint64_t)st->st_size,
-		.used = (uint64_t)st->st_blocks * 512, .fileid = st->st_ino, .atime = time3(&st->st_atim),
-		.mtime = time3(&st->st_mtim), .ctime = time3(&st->st_ctim),
+		.type = type3(st->st_mode),
+		.mode = st->st_mode & 07777,
+		.nlink = (uint32_t)st->st_nlink,
+		.uid = st->st_uid,
+		.gid = st->st_gid,
+		.size = (uint64_t)st->st_size,
+		.used = (uint64_t)st->st_blocks * 512,
+		.fileid = st->st_ino,
+		.atime = time3(&st->st_atim),
+		.mtime = time3(&st->st_mtim),
+		.ctime = time3(&st->st_ctim),
 	};
 	if (S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode))
-		out->rdev = (specdata3){ major(st->st_rdev), minor(st->st_rdev) };
+		out->rdev = (specdata3){major(st->st_rdev), minor(st->st_rdev)};
 	memcpy(&out->fsid, root->fskey, sizeof(out->fsid));
 }
 
@@ -162,7 +170,10 @@ void v3_wcc(wcc_data *out, const struct root *root, int fd)
 
 uint32_t v3_gate_status(const struct req *r, int err)
 {
-	/* The gate's own refusals are told as they are, whatever the procedure's list says: as knfsd. */
+	/*
+	 * The gate's own refusals are told as they are, whatever the procedure's list says: as
+	 * knfsd.
+	 */
 	switch (err) {
 	case -EACCES:
 		return NFS3ERR_ACCES;
@@ -177,7 +188,7 @@ uint32_t v3_gate_status(const struct req *r, int err)
 
 static enum req_step_result reject_weak(struct req *r)
 {
-	struct msg_error err = { .kind = MSG_ERR_AUTH, .auth_stat = 5 /* AUTH_TOOWEAK */ };
+	struct msg_error err = {.kind = MSG_ERR_AUTH, .auth_stat = 5 /* AUTH_TOOWEAK */};
 
 	return req_reject(r, &err);
 }
@@ -187,7 +198,8 @@ const uint8_t *v3_get_fh(struct cursor *c, uint32_t *len)
 	return cursor_get_opaque(c, NFS3_FHSIZE, len);
 }
 
-enum req_step_result v3_enter(struct req *r, const uint8_t *fh, uint32_t len, bool modifies, unsigned empties)
+enum req_step_result v3_enter(struct req *r, const uint8_t *fh, uint32_t len, bool modifies,
+			      unsigned empties)
 {
 	int err = access_enter(r, fh, len, modifies);
 
@@ -230,7 +242,8 @@ static void meta_work(struct req *r)
 	int err = access_cred(r);
 
 	if (!err && !r->file)
-		err = fdcache_open(r->env->files, r->export->root, &r->fh, &r->parts, FILE_PATH, &r->file);
+		err = fdcache_open(r->env->files, r->export->root, &r->fh, &r->parts, FILE_PATH,
+				   &r->file);
 	if (!err)
 		err = c->meta->work(r);
 	cred_assume(NULL);
@@ -247,7 +260,8 @@ enum req_step_result v3_meta_step(struct req *r, const struct v3_meta *m)
 		return req_garbage(r);
 	c->meta = m;
 	r->fini = meta_fini;
-	err = access_enter(r, (const uint8_t *)c->args.fh.data.data_val, c->args.fh.data.data_len, m->modifies);
+	err = access_enter(r, (const uint8_t *)c->args.fh.data.data_val, c->args.fh.data.data_len,
+			   m->modifies);
 	if (err == -EKEYREJECTED)
 		return reject_weak(r);
 	if (err) {
@@ -266,7 +280,8 @@ int v3_second(struct req *r, const nfs_fh3 *fh, struct file **out)
 {
 	struct handle_parts p;
 	struct fh wire;
-	int err = handle_decode(r->env->key, (const uint8_t *)fh->data.data_val, fh->data.data_len, &p);
+	int err = handle_decode(r->env->key, (const uint8_t *)fh->data.data_val, fh->data.data_len,
+				&p);
 
 	if (err)
 		return err;

@@ -23,7 +23,8 @@ static int create_new(struct req *r, const char *name, const sattr3 *a)
 
 	if (fd < 0)
 		return -errno;
-	if (a->size.set_it && a->size.set_size3_u.size && ftruncate(fd, (off_t)a->size.set_size3_u.size))
+	if (a->size.set_it && a->size.set_size3_u.size &&
+	    ftruncate(fd, (off_t)a->size.set_size3_u.size))
 		err = -errno;
 	if (!err)
 		err = v3_make_attrs(r, fd, a, false);
@@ -33,7 +34,10 @@ static int create_new(struct req *r, const char *name, const sattr3 *a)
 	return err;
 }
 
-/* UNCHECKED on a file that is there: only the size applies, as every client expects of O_CREAT|O_TRUNC. */
+/*
+ * UNCHECKED on a file that is there: only the size applies, as every client expects of
+ * O_CREAT|O_TRUNC.
+ */
 static int open_existing(struct req *r, const char *name, const sattr3 *a)
 {
 	struct root *root = r->export->root;
@@ -173,13 +177,17 @@ static int create_work(struct req *r)
 {
 	const createhow3 *how = &v3_call(r)->args.create.how;
 
-	return v3_make(r, how->mode == EXCLUSIVE ? NULL : &how->createhow3_u.obj_attributes, create_file);
+	return v3_make(r, how->mode == EXCLUSIVE ? NULL : &how->createhow3_u.obj_attributes,
+		       create_file);
 }
 
 enum req_step_result v3_create(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_CREATE3args, (xdrproc_t)xdr_CREATE3res, create_work, true,
+		(xdrproc_t)xdr_CREATE3args,
+		(xdrproc_t)xdr_CREATE3res,
+		create_work,
+		true,
 	};
 
 	return v3_meta_step(r, &meta);

@@ -29,7 +29,8 @@ struct dir_call {
 	bool have_st;
 	struct stat st;
 };
-static_assert(sizeof(struct dir_call) <= sizeof(((struct req *)0)->proc_data), "READDIR fits its request");
+static_assert(sizeof(struct dir_call) <= sizeof(((struct req *)0)->proc_data),
+	      "READDIR fits its request");
 
 static struct dir_call *dir_call(struct req *r)
 {
@@ -64,8 +65,8 @@ static void find_extra(struct req *r, int dirfd, const char *name, struct extra 
 	if (fd < 0)
 		return;
 	x->have_st = !fstat(fd, &x->st);
-	err = is_dots(name) ? handle_of(r->env->key, root, fd, &x->fh) :
-			      handle_of_child(r->env->key, root, dirfd, name, fd, &x->fh);
+	err = is_dots(name) ? handle_of(r->env->key, root, fd, &x->fh)
+			    : handle_of_child(r->env->key, root, dirfd, name, fd, &x->fh);
 	if (err)
 		x->fh.len = 0;
 	close(fd);
@@ -76,7 +77,8 @@ static uint64_t entry_fileid(struct req *r, const struct dir_call *d, const stru
 	const struct root *root = r->export->root;
 
 	/* Nothing above the root is told, not even a number. */
-	if (!strcmp(e->d_name, "..") && d->have_st && d->st.st_ino == root->ino && d->st.st_dev == root->dev)
+	if (!strcmp(e->d_name, "..") && d->have_st && d->st.st_ino == root->ino &&
+	    d->st.st_dev == root->dev)
 		return root->ino;
 	return e->d_ino;
 }
@@ -154,7 +156,8 @@ static void dir_work(struct req *r)
 
 	r->err = access_cred(r);
 	if (!r->err)
-		r->err = fdcache_open(r->env->files, r->export->root, &r->fh, &r->parts, FILE_PATH, &r->file);
+		r->err = fdcache_open(r->env->files, r->export->root, &r->fh, &r->parts, FILE_PATH,
+				      &r->file);
 	if (r->err)
 		return;
 	d->have_st = !fstat(r->file->path_fd, &d->st);

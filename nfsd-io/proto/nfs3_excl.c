@@ -22,10 +22,10 @@ static void fold(const uint8_t verf[8], struct timespec ts[2])
 
 	memcpy(&v, verf, sizeof(v));
 	mix = (v ^ (v >> 31)) * UINT64_C(0x9e3779b97f4a7c15);
-	ts[0].tv_sec = (time_t)(v & 0x7fffffff);		       /* 31 bits: every file system */
-	ts[0].tv_nsec = (long)((v >> 31) & 0x1fffffff);		       /* 29 bits: below 10^9 */
-	ts[1].tv_sec = (time_t)(0x10000000 | (v >> 60));	       /* the last 4 */
-	ts[1].tv_nsec = (long)((mix >> 35) & 0x1fffffff);	       /* the check value */
+	ts[0].tv_sec = (time_t)(v & 0x7fffffff);          /* 31 bits: every file system */
+	ts[0].tv_nsec = (long)((v >> 31) & 0x1fffffff);   /* 29 bits: below 10^9 */
+	ts[1].tv_sec = (time_t)(0x10000000 | (v >> 60));  /* the last 4 */
+	ts[1].tv_nsec = (long)((mix >> 35) & 0x1fffffff); /* the check value */
 }
 
 int v3_excl_store(int fd, const uint8_t verf[8])
@@ -56,8 +56,9 @@ bool v3_excl_matches(int path_fd, const uint8_t verf[8])
 	if (n == (ssize_t)sizeof(have))
 		return !memcmp(have, verf, sizeof(have));
 	fold(verf, ts);
-	return st.st_size == 0 && st.st_atim.tv_sec == ts[0].tv_sec && st.st_atim.tv_nsec == ts[0].tv_nsec &&
-	       st.st_mtim.tv_sec == ts[1].tv_sec && st.st_mtim.tv_nsec == ts[1].tv_nsec;
+	return st.st_size == 0 && st.st_atim.tv_sec == ts[0].tv_sec &&
+	       st.st_atim.tv_nsec == ts[0].tv_nsec && st.st_mtim.tv_sec == ts[1].tv_sec &&
+	       st.st_mtim.tv_nsec == ts[1].tv_nsec;
 }
 
 void v3_excl_drop(int path_fd)

@@ -36,7 +36,10 @@ static int fsstat_work(struct req *r)
 enum req_step_result v3_fsstat(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_FSSTAT3args, (xdrproc_t)xdr_FSSTAT3res, fsstat_work, false,
+		(xdrproc_t)xdr_FSSTAT3args,
+		(xdrproc_t)xdr_FSSTAT3res,
+		fsstat_work,
+		false,
 	};
 
 	return v3_meta_step(r, &meta);
@@ -53,7 +56,7 @@ static int fsinfo_work(struct req *r)
 	ok->rtmult = ok->wtmult = 4096;
 	ok->dtpref = r->env->max_read < DIR_PREFERRED ? r->env->max_read : DIR_PREFERRED;
 	ok->maxfilesize = INT64_MAX;
-	ok->time_delta = (nfstime3){ .seconds = 0, .nseconds = 1 };
+	ok->time_delta = (nfstime3){.seconds = 0, .nseconds = 1};
 	ok->properties = FSF3_LINK | FSF3_SYMLINK | FSF3_HOMOGENEOUS | FSF3_CANSETTIME;
 	return 0;
 }
@@ -61,7 +64,10 @@ static int fsinfo_work(struct req *r)
 enum req_step_result v3_fsinfo(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_FSINFO3args, (xdrproc_t)xdr_FSINFO3res, fsinfo_work, false,
+		(xdrproc_t)xdr_FSINFO3args,
+		(xdrproc_t)xdr_FSINFO3res,
+		fsinfo_work,
+		false,
 	};
 
 	return v3_meta_step(r, &meta);
@@ -93,7 +99,10 @@ static int pathconf_work(struct req *r)
 enum req_step_result v3_pathconf(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_PATHCONF3args, (xdrproc_t)xdr_PATHCONF3res, pathconf_work, false,
+		(xdrproc_t)xdr_PATHCONF3args,
+		(xdrproc_t)xdr_PATHCONF3res,
+		pathconf_work,
+		false,
 	};
 
 	return v3_meta_step(r, &meta);

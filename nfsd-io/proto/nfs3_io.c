@@ -11,7 +11,7 @@
 #include "nfsd-io/proto/status.h"
 #include "nfsd-io/proto/v3.h"
 
-#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 #define ACL_XATTR "system.posix_acl_access"
 #define MAY_READ 4u
@@ -22,13 +22,14 @@ struct io_call {
 	uint64_t offset;
 	uint32_t count, stable;
 	const uint8_t *data; /* WRITE */
-	unsigned want;	     /* permission bits, any of which will do; 0: none needed */
+	unsigned want;       /* permission bits, any of which will do; 0: none needed */
 	enum file_access access;
-	req_step *go;	     /* runs when the file is open and the caller may */
+	req_step *go; /* runs when the file is open and the caller may */
 	bool have_st;
 	struct stat st;
 };
-static_assert(sizeof(struct io_call) <= sizeof(((struct req *)0)->proc_data), "an I/O call fits its request");
+static_assert(sizeof(struct io_call) <= sizeof(((struct req *)0)->proc_data),
+	      "an I/O call fits its request");
 
 static struct io_call *io_call(struct req *r)
 {
@@ -128,11 +129,12 @@ static void open_work(struct req *r)
 {
 	r->err = access_cred(r);
 	if (!r->err && !r->file)
-		r->err = fdcache_open(r->env->files, r->export->root, &r->fh, &r->parts, io_call(r)->access,
-				      &r->file);
+		r->err = fdcache_open(r->env->files, r->export->root, &r->fh, &r->parts,
+				      io_call(r)->access, &r->file);
 }
 
-static enum req_step_result open_file(struct req *r, enum file_access a, unsigned want, req_step *go)
+static enum req_step_result open_file(struct req *r, enum file_access a, unsigned want,
+				      req_step *go)
 {
 	struct io_call *c = io_call(r);
 
@@ -147,7 +149,8 @@ static enum req_step_result open_file(struct req *r, enum file_access a, unsigne
 
 static void io_begin(struct req *r, struct io *io, void (*done)(struct io *io))
 {
-	*io = (struct io){ .ring = r->ring, .file = r->file, .verifier = req_verifier(r), .done = done };
+	*io = (struct io){
+		.ring = r->ring, .file = r->file, .verifier = req_verifier(r), .done = done};
 	r->inflight++;
 }
 
@@ -165,8 +168,8 @@ static const struct stat *io_after(struct req *r, const struct io *io)
 
 /* --- READ --- */
 
-static enum req_step_result read_answer(struct req *r, const struct stat *st, const uint8_t *data, uint32_t n,
-					bool eof)
+static enum req_step_result read_answer(struct req *r, const struct stat *st, const uint8_t *data,
+					uint32_t n, bool eof)
 {
 	v3_reply_status(r, NFS3_OK, 0);
 	v3_put_post(&r->reply, r->export->root, st);
@@ -242,8 +245,8 @@ enum req_step_result v3_read(struct req *r)
 
 /* --- WRITE --- */
 
-static enum req_step_result write_answer(struct req *r, const struct stat *st, uint32_t n, uint32_t committed,
-					 uint64_t verf)
+static enum req_step_result write_answer(struct req *r, const struct stat *st, uint32_t n,
+					 uint32_t committed, uint64_t verf)
 {
 	v3_reply_status(r, NFS3_OK, 0);
 	v3_put_wcc(&r->reply, r->export->root, st);
@@ -292,7 +295,10 @@ static enum req_step_result write_go(struct req *r)
 	return STEP_WAIT;
 }
 
-/* The opaque data: received apart by the connection, or still in the call.  False: not what was promised. */
+/*
+ * The opaque data: received apart by the connection, or still in the call.  False: not what was
+ * promised.
+ */
 static bool write_data(struct req *r)
 {
 	struct io_call *c = io_call(r);

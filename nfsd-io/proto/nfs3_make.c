@@ -19,7 +19,10 @@ int v3_make_attrs(struct req *r, int fd, const sattr3 *a, bool mode_too)
 {
 	sattr3 rest = *a;
 
-	/* Giving files away is root's; anybody else's request for it is passed over, as knfsd does. */
+	/*
+	 * Giving files away is root's; anybody else's request for it is passed over, as knfsd
+	 * does.
+	 */
 	if (r->cred->uid != 0)
 		rest.uid.set_it = rest.gid.set_it = FALSE;
 	rest.mode.set_it = rest.mode.set_it && (mode_too || rest.uid.set_it || rest.gid.set_it);
@@ -73,8 +76,8 @@ int v3_make(struct req *r, const sattr3 *attrs, int (*maker)(struct req *r, cons
 		err = describe(r, name, fd, &res->CREATE3res_u.resok);
 	if (fd >= 0)
 		close(fd);
-	v3_wcc(err ? &res->CREATE3res_u.resfail.dir_wcc : &res->CREATE3res_u.resok.dir_wcc, r->export->root,
-	       r->file->path_fd);
+	v3_wcc(err ? &res->CREATE3res_u.resfail.dir_wcc : &res->CREATE3res_u.resok.dir_wcc,
+	       r->export->root, r->file->path_fd);
 	return err;
 }
 
@@ -125,7 +128,10 @@ static int mkdir_work(struct req *r)
 enum req_step_result v3_mkdir(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_MKDIR3args, (xdrproc_t)xdr_MKDIR3res, mkdir_work, true,
+		(xdrproc_t)xdr_MKDIR3args,
+		(xdrproc_t)xdr_MKDIR3res,
+		mkdir_work,
+		true,
 	};
 
 	return v3_meta_step(r, &meta);
@@ -155,7 +161,10 @@ static int symlink_work(struct req *r)
 enum req_step_result v3_symlink(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_SYMLINK3args, (xdrproc_t)xdr_SYMLINK3res, symlink_work, true,
+		(xdrproc_t)xdr_SYMLINK3args,
+		(xdrproc_t)xdr_SYMLINK3res,
+		symlink_work,
+		true,
 	};
 
 	return v3_meta_step(r, &meta);
@@ -181,8 +190,10 @@ static int make_node(struct req *r, const char *name)
 {
 	const mknoddata3 *d = &v3_call(r)->args.mknod.what;
 	const sattr3 *a = mknod_attrs(d);
-	mode_t type = d->type == NF3FIFO ? S_IFIFO : d->type == NF3SOCK ? S_IFSOCK :
-		      d->type == NF3CHR ? S_IFCHR : S_IFBLK;
+	mode_t type = d->type == NF3FIFO   ? S_IFIFO
+		      : d->type == NF3SOCK ? S_IFSOCK
+		      : d->type == NF3CHR  ? S_IFCHR
+					   : S_IFBLK;
 	dev_t dev = 0;
 
 	if (type == S_IFCHR || type == S_IFBLK) {
@@ -213,7 +224,10 @@ static int mknod_work(struct req *r)
 enum req_step_result v3_mknod(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_MKNOD3args, (xdrproc_t)xdr_MKNOD3res, mknod_work, true,
+		(xdrproc_t)xdr_MKNOD3args,
+		(xdrproc_t)xdr_MKNOD3res,
+		mknod_work,
+		true,
 	};
 
 	return v3_meta_step(r, &meta);

@@ -26,8 +26,8 @@ static int lookup_child(struct req *r, const char *name, LOOKUP3resok *ok)
 		return fd;
 	err = cred_assume(NULL);
 	if (!err)
-		err = dots ? handle_of(r->env->key, root, fd, &c->fh) :
-			     handle_of_child(r->env->key, root, dir, name, fd, &c->fh);
+		err = dots ? handle_of(r->env->key, root, fd, &c->fh)
+			   : handle_of_child(r->env->key, root, dir, name, fd, &c->fh);
 	if (!err) {
 		ok->object.data.data_val = (char *)c->fh.data;
 		ok->object.data.data_len = c->fh.len;
@@ -45,7 +45,8 @@ static int lookup_work(struct req *r)
 
 	if (!err)
 		err = lookup_child(r, c->args.lookup.what.name, &res->LOOKUP3res_u.resok);
-	v3_post(err ? &res->LOOKUP3res_u.resfail.dir_attributes : &res->LOOKUP3res_u.resok.dir_attributes,
+	v3_post(err ? &res->LOOKUP3res_u.resfail.dir_attributes
+		    : &res->LOOKUP3res_u.resok.dir_attributes,
 		r->export->root, r->file->path_fd);
 	return err;
 }
@@ -53,7 +54,10 @@ static int lookup_work(struct req *r)
 enum req_step_result v3_lookup(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_LOOKUP3args, (xdrproc_t)xdr_LOOKUP3res, lookup_work, false,
+		(xdrproc_t)xdr_LOOKUP3args,
+		(xdrproc_t)xdr_LOOKUP3res,
+		lookup_work,
+		false,
 	};
 
 	return v3_meta_step(r, &meta);
@@ -91,7 +95,10 @@ static int readlink_work(struct req *r)
 enum req_step_result v3_readlink(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_READLINK3args, (xdrproc_t)xdr_READLINK3res, readlink_work, false,
+		(xdrproc_t)xdr_READLINK3args,
+		(xdrproc_t)xdr_READLINK3res,
+		readlink_work,
+		false,
 	};
 
 	return v3_meta_step(r, &meta);

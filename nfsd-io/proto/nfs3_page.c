@@ -3,7 +3,7 @@
 
 bool v3_page_init(struct v3_page *p, uint32_t max, uint32_t dir_max)
 {
-	*p = (struct v3_page){ .max = max, .dir_max = dir_max, .used = V3_PAGE_EMPTY };
+	*p = (struct v3_page){.max = max, .dir_max = dir_max, .used = V3_PAGE_EMPTY};
 	return max >= V3_PAGE_EMPTY;
 }
 
@@ -13,7 +13,8 @@ bool v3_page_take(struct v3_page *p, uint32_t name_len, uint32_t extra)
 
 	if (info + 4 + extra > p->max - p->used) /* 4: "another entry follows" */
 		return false;
-	if (p->dir_max && p->entries && (p->dir_used >= p->dir_max || info > p->dir_max - p->dir_used))
+	if (p->dir_max && p->entries &&
+	    (p->dir_used >= p->dir_max || info > p->dir_max - p->dir_used))
 		return false;
 	p->used += info + 4 + extra;
 	p->dir_used += info;

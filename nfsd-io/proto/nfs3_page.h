@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Sizes of READDIR and READDIRPLUS replies, exact to the byte (RFC 1813 s.3.3.16, 3.3.17).  Pure. */
+/*
+ * Sizes of READDIR and READDIRPLUS replies, exact to the byte (RFC 1813 s.3.3.16, 3.3.17).  Pure.
+ */
 #ifndef PROTO_NFS3_PAGE_H
 #define PROTO_NFS3_PAGE_H
 
@@ -8,8 +10,8 @@
 
 /* The limits of one page, and what is used of them. */
 struct v3_page {
-	uint32_t max;	     /* bytes the resok structure may have */
-	uint32_t dir_max;    /* READDIRPLUS: bytes of names, ids and cookies; 0 = no limit */
+	uint32_t max;     /* bytes the resok structure may have */
+	uint32_t dir_max; /* READDIRPLUS: bytes of names, ids and cookies; 0 = no limit */
 	uint32_t used, dir_used;
 	unsigned entries;
 };

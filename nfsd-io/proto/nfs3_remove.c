@@ -61,7 +61,10 @@ static int remove_work(struct req *r)
 enum req_step_result v3_remove(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_REMOVE3args, (xdrproc_t)xdr_REMOVE3res, remove_work, true,
+		(xdrproc_t)xdr_REMOVE3args,
+		(xdrproc_t)xdr_REMOVE3res,
+		remove_work,
+		true,
 	};
 
 	return v3_meta_step(r, &meta);
@@ -87,7 +90,10 @@ static int rmdir_work(struct req *r)
 enum req_step_result v3_rmdir(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_RMDIR3args, (xdrproc_t)xdr_RMDIR3res, rmdir_work, true,
+		(xdrproc_t)xdr_RMDIR3args,
+		(xdrproc_t)xdr_RMDIR3res,
+		rmdir_work,
+		true,
 	};
 
 	return v3_meta_step(r, &meta);
@@ -154,7 +160,10 @@ static int rename_work(struct req *r)
 enum req_step_result v3_rename(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_RENAME3args, (xdrproc_t)xdr_RENAME3res, rename_work, true,
+		(xdrproc_t)xdr_RENAME3args,
+		(xdrproc_t)xdr_RENAME3res,
+		rename_work,
+		true,
 	};
 
 	return v3_meta_step(r, &meta);
@@ -201,7 +210,10 @@ static int link_work(struct req *r)
 enum req_step_result v3_link(struct req *r)
 {
 	static const struct v3_meta meta = {
-		(xdrproc_t)xdr_LINK3args, (xdrproc_t)xdr_LINK3res, link_work, true,
+		(xdrproc_t)xdr_LINK3args,
+		(xdrproc_t)xdr_LINK3res,
+		link_work,
+		true,
 	};
 
 	return v3_meta_step(r, &meta);

@@ -21,9 +21,11 @@ int v3_sattr_check(const sattr3 *a)
 		return -EINVAL;
 	if (a->gid.set_it && a->gid.set_gid3_u.gid == NO_ID)
 		return -EINVAL;
-	if (a->atime.set_it == SET_TO_CLIENT_TIME && a->atime.set_atime_u.atime.nseconds >= NSEC_PER_SEC)
+	if (a->atime.set_it == SET_TO_CLIENT_TIME &&
+	    a->atime.set_atime_u.atime.nseconds >= NSEC_PER_SEC)
 		return -EINVAL;
-	if (a->mtime.set_it == SET_TO_CLIENT_TIME && a->mtime.set_mtime_u.mtime.nseconds >= NSEC_PER_SEC)
+	if (a->mtime.set_it == SET_TO_CLIENT_TIME &&
+	    a->mtime.set_mtime_u.mtime.nseconds >= NSEC_PER_SEC)
 		return -EINVAL;
 	return 0;
 }
@@ -32,11 +34,11 @@ static struct timespec wanted_time(time_how how, const nfstime3 *t)
 {
 	switch (how) {
 	case SET_TO_CLIENT_TIME:
-		return (struct timespec){ .tv_sec = t->seconds, .tv_nsec = t->nseconds };
+		return (struct timespec){.tv_sec = t->seconds, .tv_nsec = t->nseconds};
 	case SET_TO_SERVER_TIME:
-		return (struct timespec){ .tv_nsec = UTIME_NOW };
+		return (struct timespec){.tv_nsec = UTIME_NOW};
 	default:
-		return (struct timespec){ .tv_nsec = UTIME_OMIT };
+		return (struct timespec){.tv_nsec = UTIME_OMIT};
 	}
 }
 
@@ -67,7 +69,10 @@ int v3_sattr_apply(int fd, const sattr3 *a)
 	gid_t gid = a->gid.set_it ? a->gid.set_gid3_u.gid : NO_ID;
 	int err = 0;
 
-	/* Owner before mode, since a change of owner clears set-id bits; times last, since the others move ctime only. */
+	/*
+	 * Owner before mode, since a change of owner clears set-id bits; times last, since the
+	 * others move ctime only.
+	 */
 	if ((uid != NO_ID || gid != NO_ID) && fchownat(fd, "", uid, gid, AT_EMPTY_PATH))
 		err = -errno;
 	if (!err && a->mode.set_it)
@@ -89,7 +94,8 @@ static int size_right(struct req *r, int path_fd)
 	return access_kernel(path_fd, W_OK);
 }
 
-int v3_sattr_size(struct req *r, const struct fh *fh, const struct handle_parts *p, int path_fd, uint64_t size)
+int v3_sattr_size(struct req *r, const struct fh *fh, const struct handle_parts *p, int path_fd,
+		  uint64_t size)
 {
 	struct file *f = NULL;
 	int err;

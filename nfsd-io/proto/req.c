@@ -10,11 +10,11 @@
 #include "nfsd-io/proto/mount3.h"
 #include "nfsd-io/proto/v3.h"
 
-#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 const struct dispatch_program req_programs[] = {
-	{ V3_PROGRAM, V3_VERSION, V3_NPROCS, v3_procs, sizeof(v3_procs[0]) },
-	{ MOUNT3_PROGRAM, MOUNT3_VERSION, MOUNT3_NPROCS, mount3_procs, sizeof(mount3_procs[0]) },
+	{V3_PROGRAM, V3_VERSION, V3_NPROCS, v3_procs, sizeof(v3_procs[0])},
+	{MOUNT3_PROGRAM, MOUNT3_VERSION, MOUNT3_NPROCS, mount3_procs, sizeof(mount3_procs[0])},
 };
 const size_t req_nprograms = sizeof(req_programs) / sizeof(req_programs[0]);
 
@@ -26,11 +26,11 @@ static void count(_Atomic uint64_t *n, uint64_t by)
 void req_set_state(struct req *r, enum req_state s)
 {
 	static const bool edge[5][5] = {
-		[REQ_FREE] = { [REQ_PARSE] = true },
-		[REQ_PARSE] = { [REQ_RUN] = true, [REQ_FREE] = true },
-		[REQ_RUN] = { [REQ_WAIT] = true, [REQ_SEND] = true, [REQ_FREE] = true },
-		[REQ_WAIT] = { [REQ_RUN] = true },
-		[REQ_SEND] = { [REQ_FREE] = true },
+		[REQ_FREE] = {[REQ_PARSE] = true},
+		[REQ_PARSE] = {[REQ_RUN] = true, [REQ_FREE] = true},
+		[REQ_RUN] = {[REQ_WAIT] = true, [REQ_SEND] = true, [REQ_FREE] = true},
+		[REQ_WAIT] = {[REQ_RUN] = true},
+		[REQ_SEND] = {[REQ_FREE] = true},
 	};
 
 	assert(edge[r->state][s]);
@@ -114,7 +114,7 @@ enum req_step_result req_reject(struct req *r, const struct msg_error *err)
 
 enum req_step_result req_garbage(struct req *r)
 {
-	struct msg_error err = { .kind = MSG_ERR_ACCEPTED, .accept = MSG_GARBAGE_ARGS };
+	struct msg_error err = {.kind = MSG_ERR_ACCEPTED, .accept = MSG_GARBAGE_ARGS};
 
 	count(&r->stats->garbage, 1);
 	return req_reject(r, &err);
@@ -129,8 +129,14 @@ uint32_t req_reply_len(const struct req *r)
 static enum req_step_result check_duplicate(struct req *r)
 {
 	struct drc_key key = {
-		.addr = r->owner->peer.addr, .conn = r->owner->conn, .xid = r->hdr.xid, .prog = r->hdr.prog,
-		.vers = r->hdr.vers, .proc = r->hdr.proc, .call = r->call, .len = r->call_len,
+		.addr = r->owner->peer.addr,
+		.conn = r->owner->conn,
+		.xid = r->hdr.xid,
+		.prog = r->hdr.prog,
+		.vers = r->hdr.vers,
+		.proc = r->hdr.proc,
+		.call = r->call,
+		.len = r->call_len,
 	};
 	uint8_t *old = NULL;
 	size_t len = 0;
@@ -222,12 +228,13 @@ static void log_slow(const struct req *r)
 
 static void finish(struct req *r)
 {
-	struct msg_error err = { .kind = MSG_ERR_ACCEPTED, .accept = MSG_SYSTEM_ERR };
+	struct msg_error err = {.kind = MSG_ERR_ACCEPTED, .accept = MSG_SYSTEM_ERR};
 
 	if (!cursor_ok(&r->reply))
 		req_reject(r, &err);
 	if (r->drc_entry) {
-		drc_done(r->env->drc, r->drc_entry, r->data_len ? NULL : r->reply.base, cursor_pos(&r->reply));
+		drc_done(r->env->drc, r->drc_entry, r->data_len ? NULL : r->reply.base,
+			 cursor_pos(&r->reply));
 		r->drc_entry = NULL;
 	}
 	count(&r->stats->bytes_out, req_reply_len(r));

@@ -5,7 +5,10 @@
 
 #include <stdint.h>
 
-/* nfsstat3 for a negative errno and the procedure: only statuses in that procedure's list (RFC 1813) are given. */
+/*
+ * nfsstat3 for a negative errno and the procedure: only statuses in that procedure's list (RFC
+ * 1813) are given.
+ */
 uint32_t status_nfs3(int err, uint32_t proc);
 /* mountstat3 */
 uint32_t status_mount3(int err);

@@ -26,7 +26,10 @@
 #define V3_NPROCS 22
 #define V3_WRITE 7
 
-/* Reply bytes of a post_op_attr and a wcc_data without pre-operation attributes, both with attributes. */
+/*
+ * Reply bytes of a post_op_attr and a wcc_data without pre-operation attributes, both with
+ * attributes.
+ */
 #define V3_POST_LEN 88
 #define V3_WCC_LEN 92
 
@@ -87,7 +90,8 @@ struct v3_call {
 		PATHCONF3res pathconf;
 	} res;
 };
-static_assert(sizeof(struct v3_call) <= sizeof(((struct req *)0)->proc_data), "a metadata call fits its request");
+static_assert(sizeof(struct v3_call) <= sizeof(((struct req *)0)->proc_data),
+	      "a metadata call fits its request");
 
 static inline struct v3_call *v3_call(struct req *r)
 {
@@ -102,7 +106,8 @@ enum req_step_result v3_meta_step(struct req *r, const struct v3_meta *m);
  * access_enter() for a handle in the arguments, answering a failure with the
  * status and `empties` words of FALSE (attributes unknown).  STEP_MORE: go on.
  */
-enum req_step_result v3_enter(struct req *r, const uint8_t *fh, uint32_t len, bool modifies, unsigned empties);
+enum req_step_result v3_enter(struct req *r, const uint8_t *fh, uint32_t len, bool modifies,
+			      unsigned empties);
 /* The status of an access_enter() failure for the request's procedure. */
 uint32_t v3_gate_status(const struct req *r, int err);
 /* A handle by cursor; NULL (and the cursor bad) when there is none. */
@@ -113,7 +118,10 @@ void v3_reply_status(struct req *r, uint32_t status, size_t room);
 void v3_fattr(fattr3 *out, const struct root *root, const struct stat *st);
 /* Attributes of the open object `fd`, or attributes_follow = FALSE. */
 void v3_post(post_op_attr *out, const struct root *root, int fd);
-/* Pre-operation attributes are never given: they would not be atomic with the change (RFC 1813 s.2.6). */
+/*
+ * Pre-operation attributes are never given: they would not be atomic with the change (RFC 1813
+ * s.2.6).
+ */
 void v3_wcc(wcc_data *out, const struct root *root, int fd);
 /* The same by cursor; NULL: unknown. */
 void v3_put_fattr(struct cursor *c, const struct root *root, const struct stat *st);
@@ -126,7 +134,10 @@ int v3_as_caller(struct req *r);
 int v3_second(struct req *r, const nfs_fh3 *fh, struct file **out);
 /* -ENOTDIR unless the request's file is a directory. */
 int v3_need_dir(const struct file *f);
-/* A name that is to be made or removed: as object_name_check(), and `dot` (an -errno) for "." and "..". */
+/*
+ * A name that is to be made or removed: as object_name_check(), and `dot` (an -errno) for "." and
+ * "..".
+ */
 int v3_name_check(const char *name, int dot);
 /* On a sync export make `fd`'s metadata stable, as the server. */
 int v3_stable(struct req *r, int fd);
@@ -142,10 +153,14 @@ enum req_step_result v3_borrow(struct req *r, size_t size, req_step *next);
 
 /* Sizes, times and ids a client may ask for: 0, -EINVAL. */
 int v3_sattr_check(const sattr3 *a);
-/* Apply `a`, all but the size, to the object open as `fd` (any descriptor) as whoever the thread is. */
+/*
+ * Apply `a`, all but the size, to the object open as `fd` (any descriptor) as whoever the thread
+ * is.
+ */
 int v3_sattr_apply(int fd, const sattr3 *a);
 /* Set the size of a regular file, with the owner's override (RFC 1813 s.4.4). */
-int v3_sattr_size(struct req *r, const struct fh *fh, const struct handle_parts *p, int path_fd, uint64_t size);
+int v3_sattr_size(struct req *r, const struct fh *fh, const struct handle_parts *p, int path_fd,
+		  uint64_t size);
 
 /* --- nfs3_excl.c: the verifier of an exclusive CREATE, in stable storage --- */
 
@@ -158,8 +173,8 @@ void v3_excl_drop(int path_fd);
 
 /* --- the procedures --- */
 
-req_step v3_null, v3_getattr, v3_setattr, v3_lookup, v3_access, v3_readlink, v3_read, v3_write, v3_create, v3_mkdir,
-	v3_symlink, v3_mknod, v3_remove, v3_rmdir, v3_rename, v3_link, v3_readdir, v3_readdirplus, v3_fsstat,
-	v3_fsinfo, v3_pathconf, v3_commit;
+req_step v3_null, v3_getattr, v3_setattr, v3_lookup, v3_access, v3_readlink, v3_read, v3_write,
+	v3_create, v3_mkdir, v3_symlink, v3_mknod, v3_remove, v3_rmdir, v3_rename, v3_link,
+	v3_readdir, v3_readdirplus, v3_fsstat, v3_fsinfo, v3_pathconf, v3_commit;
 
 #endif

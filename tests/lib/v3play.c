@@ -39,9 +39,10 @@ static void on_reply(struct req_owner *o, struct req *r)
 
 static void start_files(struct v3play *p)
 {
-	struct fdcache_params fp = { .offload = p->env.offload, .verifier = &p->env.verifier, .key = p->env.key };
-	struct root_params rp = { .path = p->dir, .io = ROOT_IO_DEFAULT };
-	struct drc_params dp = { 0 };
+	struct fdcache_params fp = {
+		.offload = p->env.offload, .verifier = &p->env.verifier, .key = p->env.key};
+	struct root_params rp = {.path = p->dir, .io = ROOT_IO_DEFAULT};
+	struct drc_params dp = {0};
 	const char *why = "";
 
 	verifier_init(&p->env.verifier);
@@ -59,8 +60,8 @@ static void stop_files(struct v3play *p)
 
 void v3play_start(struct v3play *p, const char *dir)
 {
-	struct ring_params rp = { .name = "v3play" };
-	struct pool_params pp = { .node = -1 };
+	struct ring_params rp = {.name = "v3play"};
+	struct pool_params pp = {.node = -1};
 	struct sockaddr_in *in = (struct sockaddr_in *)&p->owner.peer.addr;
 
 	memset(p, 0, sizeof(*p));
@@ -72,12 +73,17 @@ void v3play_start(struct v3play *p, const char *dir)
 	ck_assert_int_eq(pool_new(&p->pool, &pp), 0);
 	ck_assert_int_eq(mountlist_new(&p->env.mounts), 0);
 	start_files(p);
-	p->client = (struct export_client){ .match = EXPORT_ANY, .pattern = (char *)"*",
-		.opts = { .rw = true, .sync = true, .sec_sys = true, .anonuid = 65534, .anongid = 65534 } };
+	p->client = (struct export_client){.match = EXPORT_ANY,
+					   .pattern = (char *)"*",
+					   .opts = {.rw = true,
+						    .sync = true,
+						    .sec_sys = true,
+						    .anonuid = 65534,
+						    .anongid = 65534}};
 	p->export.path = p->dir;
 	p->export.clients = &p->client;
 	p->export.nclients = 1;
-	p->table = (struct export_table){ .refs = 1, .generation = 1, .exports = &p->export, .n = 1 };
+	p->table = (struct export_table){.refs = 1, .generation = 1, .exports = &p->export, .n = 1};
 	p->env.exports = exports;
 	p->env.log = log_line;
 	p->env.arg = p;
@@ -184,8 +190,8 @@ static void begin(struct v3play *p, struct cursor *c, uint32_t prog, uint32_t pr
 	put_header(p, c, prog, proc);
 }
 
-static unsigned call(struct v3play *p, uint32_t prog, uint32_t proc, xdrproc_t xargs, const void *args,
-		     xdrproc_t xres, void *res, size_t size)
+static unsigned call(struct v3play *p, uint32_t prog, uint32_t proc, xdrproc_t xargs,
+		     const void *args, xdrproc_t xres, void *res, size_t size)
 {
 	struct cursor c;
 	unsigned stat;
@@ -203,14 +209,14 @@ static unsigned call(struct v3play *p, uint32_t prog, uint32_t proc, xdrproc_t x
 	return stat;
 }
 
-unsigned v3play_call(struct v3play *p, uint32_t proc, xdrproc_t xargs, const void *args, xdrproc_t xres, void *res,
-		     size_t size)
+unsigned v3play_call(struct v3play *p, uint32_t proc, xdrproc_t xargs, const void *args,
+		     xdrproc_t xres, void *res, size_t size)
 {
 	return call(p, 100003, proc, xargs, args, xres, res, size);
 }
 
-unsigned v3play_mount(struct v3play *p, uint32_t proc, xdrproc_t xargs, const void *args, xdrproc_t xres, void *res,
-		      size_t size)
+unsigned v3play_mount(struct v3play *p, uint32_t proc, xdrproc_t xargs, const void *args,
+		      xdrproc_t xres, void *res, size_t size)
 {
 	return call(p, 100005, proc, xargs, args, xres, res, size);
 }
@@ -226,8 +232,8 @@ unsigned v3play_raw(struct v3play *p, uint32_t proc, const void *args, size_t le
 	return run(p);
 }
 
-nfsstat3 v3play_write(struct v3play *p, const nfs_fh3 *fh, uint64_t offset, const void *data, uint32_t len,
-		      stable_how stable, WRITE3res *res)
+nfsstat3 v3play_write(struct v3play *p, const nfs_fh3 *fh, uint64_t offset, const void *data,
+		      uint32_t len, stable_how stable, WRITE3res *res)
 {
 	struct req *r = &p->req;
 	struct req_payload peek;
@@ -275,8 +281,9 @@ nfs_fh3 v3play_root(struct v3play *p, struct fh *out)
 	mountres3 res;
 	dirpath path = p->dir;
 
-	ck_assert_uint_eq(v3play_mount(p, MOUNTPROC3_MNT, (xdrproc_t)xdr_dirpath, &path, (xdrproc_t)xdr_mountres3,
-				       &res, sizeof(res)), 0);
+	ck_assert_uint_eq(v3play_mount(p, MOUNTPROC3_MNT, (xdrproc_t)xdr_dirpath, &path,
+				       (xdrproc_t)xdr_mountres3, &res, sizeof(res)),
+			  0);
 	ck_assert_int_eq(res.fhs_status, MNT3_OK);
 	out->len = (uint8_t)res.mountres3_u.mountinfo.fhandle.fhandle3_len;
 	memcpy(out->data, res.mountres3_u.mountinfo.fhandle.fhandle3_val, out->len);
@@ -286,7 +293,7 @@ nfs_fh3 v3play_root(struct v3play *p, struct fh *out)
 
 nfsstat3 v3play_lookup(struct v3play *p, const nfs_fh3 *dir, const char *name, struct fh *out)
 {
-	LOOKUP3args a = { .what = { .dir = *dir, .name = (char *)name } };
+	LOOKUP3args a = {.what = {.dir = *dir, .name = (char *)name}};
 	LOOKUP3res res;
 	nfsstat3 st;
 
@@ -298,9 +305,10 @@ nfsstat3 v3play_lookup(struct v3play *p, const nfs_fh3 *dir, const char *name, s
 	return st;
 }
 
-nfsstat3 v3play_create(struct v3play *p, const nfs_fh3 *dir, const char *name, mode_t mode, struct fh *out)
+nfsstat3 v3play_create(struct v3play *p, const nfs_fh3 *dir, const char *name, mode_t mode,
+		       struct fh *out)
 {
-	CREATE3args a = { .where = { .dir = *dir, .name = (char *)name }, .how = { .mode = GUARDED } };
+	CREATE3args a = {.where = {.dir = *dir, .name = (char *)name}, .how = {.mode = GUARDED}};
 	CREATE3res res;
 	nfsstat3 st;
 
@@ -316,9 +324,10 @@ nfsstat3 v3play_create(struct v3play *p, const nfs_fh3 *dir, const char *name, m
 	return st;
 }
 
-nfsstat3 v3play_mkdir(struct v3play *p, const nfs_fh3 *dir, const char *name, mode_t mode, struct fh *out)
+nfsstat3 v3play_mkdir(struct v3play *p, const nfs_fh3 *dir, const char *name, mode_t mode,
+		      struct fh *out)
 {
-	MKDIR3args a = { .where = { .dir = *dir, .name = (char *)name } };
+	MKDIR3args a = {.where = {.dir = *dir, .name = (char *)name}};
 	MKDIR3res res;
 	nfsstat3 st;
 
@@ -336,7 +345,7 @@ nfsstat3 v3play_mkdir(struct v3play *p, const nfs_fh3 *dir, const char *name, mo
 
 nfsstat3 v3play_getattr(struct v3play *p, const nfs_fh3 *fh, fattr3 *out)
 {
-	GETATTR3args a = { .object = *fh };
+	GETATTR3args a = {.object = *fh};
 	GETATTR3res res;
 
 	ck_assert_uint_eq(v3play_do(p, GETATTR, &a, &res), 0);

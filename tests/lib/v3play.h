@@ -43,28 +43,30 @@ void v3play_restart(struct v3play *p);
  * One call.  Returns accept_stat (0 = success), or 100 + auth_stat when denied,
  * or 1000 when dropped.  `res` is zeroed and decoded into, to be freed by codec_free().
  */
-unsigned v3play_call(struct v3play *p, uint32_t proc, xdrproc_t xargs, const void *args, xdrproc_t xres, void *res,
-		     size_t size);
-unsigned v3play_mount(struct v3play *p, uint32_t proc, xdrproc_t xargs, const void *args, xdrproc_t xres, void *res,
-		      size_t size);
+unsigned v3play_call(struct v3play *p, uint32_t proc, xdrproc_t xargs, const void *args,
+		     xdrproc_t xres, void *res, size_t size);
+unsigned v3play_mount(struct v3play *p, uint32_t proc, xdrproc_t xargs, const void *args,
+		      xdrproc_t xres, void *res, size_t size);
 /* Send raw argument bytes instead. */
 unsigned v3play_raw(struct v3play *p, uint32_t proc, const void *args, size_t len);
 /* WRITE with the payload received in phase, as a connection does. */
-nfsstat3 v3play_write(struct v3play *p, const nfs_fh3 *fh, uint64_t offset, const void *data, uint32_t len,
-		      stable_how stable, WRITE3res *res);
+nfsstat3 v3play_write(struct v3play *p, const nfs_fh3 *fh, uint64_t offset, const void *data,
+		      uint32_t len, stable_how stable, WRITE3res *res);
 
 /* Statuses of the common calls; handles point into fh_out. */
 nfs_fh3 v3play_root(struct v3play *p, struct fh *out);
 nfsstat3 v3play_lookup(struct v3play *p, const nfs_fh3 *dir, const char *name, struct fh *out);
-nfsstat3 v3play_create(struct v3play *p, const nfs_fh3 *dir, const char *name, mode_t mode, struct fh *out);
-nfsstat3 v3play_mkdir(struct v3play *p, const nfs_fh3 *dir, const char *name, mode_t mode, struct fh *out);
+nfsstat3 v3play_create(struct v3play *p, const nfs_fh3 *dir, const char *name, mode_t mode,
+		       struct fh *out);
+nfsstat3 v3play_mkdir(struct v3play *p, const nfs_fh3 *dir, const char *name, mode_t mode,
+		      struct fh *out);
 nfsstat3 v3play_getattr(struct v3play *p, const nfs_fh3 *fh, fattr3 *out);
 nfs_fh3 v3play_fh(struct fh *fh);
 
-#define V3PLAY_ARGS(t) (xdrproc_t)xdr_##t##3args
-#define V3PLAY_RES(t) (xdrproc_t)xdr_##t##3res
+#define V3PLAY_ARGS(t) (xdrproc_t) xdr_##t##3args
+#define V3PLAY_RES(t) (xdrproc_t) xdr_##t##3res
 /* v3play_do(p, GETATTR, &args, &res) */
-#define v3play_do(p, t, args, res) \
+#define v3play_do(p, t, args, res)                                                                 \
 	v3play_call(p, NFSPROC3_##t, V3PLAY_ARGS(t), args, V3PLAY_RES(t), res, sizeof(*(res)))
 
 #endif

@@ -20,7 +20,8 @@ static struct drc *d;
 
 static void setup_n(unsigned entries, size_t bytes)
 {
-	struct drc_params p = { .max_entries = entries, .max_bytes = bytes, .conn_alive = conn_alive };
+	struct drc_params p = {
+		.max_entries = entries, .max_bytes = bytes, .conn_alive = conn_alive};
 
 	memset(alive, 0, sizeof(alive));
 	ck_assert_int_eq(drc_new(&d, &p), 0);
@@ -38,8 +39,13 @@ static void teardown(void)
 
 static struct drc_key key_of(const char *addr, uint64_t conn, uint32_t xid, const char *call)
 {
-	struct drc_key k = { .conn = conn, .xid = xid, .prog = 100003, .vers = 3, .proc = 12,
-			     .call = (const uint8_t *)call, .len = strlen(call) };
+	struct drc_key k = {.conn = conn,
+			    .xid = xid,
+			    .prog = 100003,
+			    .vers = 3,
+			    .proc = 12,
+			    .call = (const uint8_t *)call,
+			    .len = strlen(call)};
 	struct sockaddr_in *in = (struct sockaddr_in *)&k.addr;
 
 	in->sin_family = AF_INET;
@@ -119,7 +125,8 @@ END_TEST
 
 START_TEST(two_living_connections_never_collide)
 {
-	struct drc_key a = key_of("10.0.0.1", 1, 7, "remove a"), b = key_of("10.0.0.1", 2, 7, "remove a");
+	struct drc_key a = key_of("10.0.0.1", 1, 7, "remove a"),
+		       b = key_of("10.0.0.1", 2, 7, "remove a");
 	struct drc_entry *e;
 
 	alive[1] = alive[2] = true;
@@ -133,7 +140,8 @@ END_TEST
 
 START_TEST(the_death_of_a_connection_turns_its_twin_into_a_retransmission)
 {
-	struct drc_key a = key_of("10.0.0.1", 1, 7, "remove a"), b = key_of("10.0.0.1", 2, 7, "remove a");
+	struct drc_key a = key_of("10.0.0.1", 1, 7, "remove a"),
+		       b = key_of("10.0.0.1", 2, 7, "remove a");
 
 	alive[1] = alive[2] = true;
 	done(begin_new(&a), "first");

@@ -10,7 +10,7 @@
 
 static struct sockaddr_storage addr(const char *text)
 {
-	struct sockaddr_storage ss = { 0 };
+	struct sockaddr_storage ss = {0};
 	struct sockaddr_in *in = (struct sockaddr_in *)&ss;
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ss;
 
@@ -24,14 +24,17 @@ static struct sockaddr_storage addr(const char *text)
 	return ss;
 }
 
-static bool matches(enum export_match how, const char *pattern, const char *net, unsigned prefix, const char *from,
-		    const char *host)
+static bool matches(enum export_match how, const char *pattern, const char *net, unsigned prefix,
+		    const char *from, const char *host)
 {
-	struct sockaddr_storage a = net ? addr(net) : (struct sockaddr_storage){ 0 };
-	struct export_client c = { .match = how, .pattern = (char *)pattern, .addrs = &a, .naddrs = net != NULL,
-				   .prefix = prefix };
-	struct export e = { .clients = &c, .nclients = 1 };
-	struct peer p = { .addr = addr(from) };
+	struct sockaddr_storage a = net ? addr(net) : (struct sockaddr_storage){0};
+	struct export_client c = {.match = how,
+				  .pattern = (char *)pattern,
+				  .addrs = &a,
+				  .naddrs = net != NULL,
+				  .prefix = prefix};
+	struct export e = {.clients = &c, .nclients = 1};
+	struct peer p = {.addr = addr(from)};
 
 	snprintf(p.host, sizeof(p.host), "%s", host);
 	return export_client_match(&e, &p) == &c;
@@ -64,7 +67,8 @@ END_TEST
 
 START_TEST(wildcards_match_names_whatever_the_case)
 {
-	ck_assert(matches(EXPORT_WILDCARD, "*.Example.org", NULL, 0, "10.0.0.1", "a.b.example.ORG"));
+	ck_assert(
+		matches(EXPORT_WILDCARD, "*.Example.org", NULL, 0, "10.0.0.1", "a.b.example.ORG"));
 	ck_assert(matches(EXPORT_WILDCARD, "n?.lab", NULL, 0, "10.0.0.1", "n7.lab"));
 	ck_assert(!matches(EXPORT_WILDCARD, "n?.lab", NULL, 0, "10.0.0.1", "n77.lab"));
 	ck_assert(!matches(EXPORT_WILDCARD, "*", NULL, 0, "10.0.0.1", ""));
@@ -82,12 +86,12 @@ START_TEST(the_first_entry_that_matches_counts)
 {
 	struct sockaddr_storage h = addr("10.0.0.5"), n = addr("10.0.0.0");
 	struct export_client c[3] = {
-		{ .match = EXPORT_HOST, .addrs = &h, .naddrs = 1 },
-		{ .match = EXPORT_NETWORK, .addrs = &n, .naddrs = 1, .prefix = 24 },
-		{ .match = EXPORT_ANY },
+		{.match = EXPORT_HOST, .addrs = &h, .naddrs = 1},
+		{.match = EXPORT_NETWORK, .addrs = &n, .naddrs = 1, .prefix = 24},
+		{.match = EXPORT_ANY},
 	};
-	struct export e = { .clients = c, .nclients = 3 };
-	struct peer p = { .addr = addr("10.0.0.5") };
+	struct export e = {.clients = c, .nclients = 3};
+	struct peer p = {.addr = addr("10.0.0.5")};
 
 	ck_assert_ptr_eq(export_client_match(&e, &p), &c[0]);
 	p.addr = addr("10.0.0.6");
@@ -101,8 +105,8 @@ END_TEST
 
 static void falls_in(const char *path, const char *want, const char *rest_want)
 {
-	struct export e[3] = { { .path = "/srv" }, { .path = "/srv/data/" }, { .path = "/home" } };
-	struct export_table t = { .exports = e, .n = 3 };
+	struct export e[3] = {{.path = "/srv"}, {.path = "/srv/data/"}, {.path = "/home"}};
+	struct export_table t = {.exports = e, .n = 3};
 	const char *rest = NULL;
 	struct export *got = export_by_path(&t, path, &rest);
 
@@ -132,8 +136,8 @@ END_TEST
 
 START_TEST(the_root_directory_can_be_an_export)
 {
-	struct export e = { .path = "/" };
-	struct export_table t = { .exports = &e, .n = 1 };
+	struct export e = {.path = "/"};
+	struct export_table t = {.exports = &e, .n = 1};
 	const char *rest = NULL;
 
 	ck_assert_ptr_eq(export_by_path(&t, "/a/b", &rest), &e);
@@ -149,23 +153,30 @@ static const struct squash_case {
 	unsigned want_n;
 	gid_t want_g0, want_g1;
 } squashes[] = {
-	{ true, false, 1, 0, 0, 0, 55, 65534, 65533, 2, 65533, 55 },
-	{ true, false, 1, 1000, 0, 0, 55, 1000, 65533, 2, 65533, 55 },
-	{ true, false, 1, 1000, 100, 7, 0, 1000, 100, 2, 7, 65533 },
-	{ false, false, 1, 0, 0, 0, 55, 0, 0, 2, 0, 55 },
-	{ false, true, 1, 1000, 100, 7, 8, 65534, 65533, 0, 0, 0 },
-	{ true, true, 1, 0, 0, 0, 0, 65534, 65533, 0, 0, 0 },
-	{ false, false, 1, (uint32_t)-1, (uint32_t)-1, (uint32_t)-1, 8, 65534, 65533, 2, 65533, 8 },
-	{ false, false, 0, (uint32_t)-2, (uint32_t)-2, 7, 8, 65534, 65533, 0, 0, 0 },
+	{true, false, 1, 0, 0, 0, 55, 65534, 65533, 2, 65533, 55},
+	{true, false, 1, 1000, 0, 0, 55, 1000, 65533, 2, 65533, 55},
+	{true, false, 1, 1000, 100, 7, 0, 1000, 100, 2, 7, 65533},
+	{false, false, 1, 0, 0, 0, 55, 0, 0, 2, 0, 55},
+	{false, true, 1, 1000, 100, 7, 8, 65534, 65533, 0, 0, 0},
+	{true, true, 1, 0, 0, 0, 0, 65534, 65533, 0, 0, 0},
+	{false, false, 1, (uint32_t)-1, (uint32_t)-1, (uint32_t)-1, 8, 65534, 65533, 2, 65533, 8},
+	{false, false, 0, (uint32_t)-2, (uint32_t)-2, 7, 8, 65534, 65533, 0, 0, 0},
 };
 
 START_TEST(squashing_leaves_no_root_anywhere)
 {
 	const struct squash_case *q = &squashes[_i];
-	struct export_opts o = { .root_squash = q->root, .all_squash = q->all, .anonuid = 65534, .anongid = 65533,
-				 .sec_sys = true, .sec_none = true };
-	struct rpccred rc = { .flavor = q->flavor, .uid = q->uid, .gid = q->gid, .ngids = 2,
-			      .gids = { q->g0, q->g1 } };
+	struct export_opts o = {.root_squash = q->root,
+				.all_squash = q->all,
+				.anonuid = 65534,
+				.anongid = 65533,
+				.sec_sys = true,
+				.sec_none = true};
+	struct rpccred rc = {.flavor = q->flavor,
+			     .uid = q->uid,
+			     .gid = q->gid,
+			     .ngids = 2,
+			     .gids = {q->g0, q->g1}};
 	struct cred *c;
 
 	if (!cred_switchable())
@@ -188,8 +199,9 @@ END_TEST
 
 START_TEST(groups_looked_up_replace_the_wires)
 {
-	struct export_opts o = { .root_squash = true, .anonuid = 65534, .anongid = 65533, .sec_sys = true };
-	struct rpccred rc = { .flavor = 1, .uid = 1000, .gid = 100, .ngids = 1, .gids = { 7 } };
+	struct export_opts o = {
+		.root_squash = true, .anonuid = 65534, .anongid = 65533, .sec_sys = true};
+	struct rpccred rc = {.flavor = 1, .uid = 1000, .gid = 100, .ngids = 1, .gids = {7}};
 	gid_t many[40];
 	struct cred *c;
 
@@ -222,7 +234,8 @@ static Suite *suite(void)
 	tcase_add_test(t, a_path_falls_in_the_longest_export_by_components);
 	tcase_add_test(t, the_root_directory_can_be_an_export);
 	suite_add_tcase(s, t);
-	tcase_add_loop_test(q, squashing_leaves_no_root_anywhere, 0, (int)(sizeof(squashes) / sizeof(squashes[0])));
+	tcase_add_loop_test(q, squashing_leaves_no_root_anywhere, 0,
+			    (int)(sizeof(squashes) / sizeof(squashes[0])));
 	tcase_add_test(q, groups_looked_up_replace_the_wires);
 	suite_add_tcase(s, q);
 	return s;

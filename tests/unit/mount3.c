@@ -35,7 +35,8 @@ static mountstat3 mnt_raw(const char *path)
 	mountres3 res;
 
 	ck_assert_uint_eq(v3play_mount(&p, MOUNTPROC3_MNT, (xdrproc_t)xdr_dirpath, &arg,
-				       (xdrproc_t)xdr_mountres3, &res, sizeof(res)), 0);
+				       (xdrproc_t)xdr_mountres3, &res, sizeof(res)),
+			  0);
 	if (res.fhs_status == MNT3_OK) {
 		mountres3_ok *ok = &res.mountres3_u.mountinfo;
 
@@ -122,22 +123,27 @@ START_TEST(dump_lists_mounts_and_umount_takes_them_off)
 	dirpath arg = p.dir;
 
 	ck_assert_int_eq(mnt("", ""), MNT3_OK);
-	ck_assert_uint_eq(v3play_mount(&p, MOUNTPROC3_DUMP, NULL, NULL, (xdrproc_t)xdr_mountlist, &list,
-				       sizeof(list)), 0);
+	ck_assert_uint_eq(v3play_mount(&p, MOUNTPROC3_DUMP, NULL, NULL, (xdrproc_t)xdr_mountlist,
+				       &list, sizeof(list)),
+			  0);
 	ck_assert_ptr_nonnull(list);
 	ck_assert_str_eq(list->ml_hostname, "127.0.0.1");
 	ck_assert_str_eq(list->ml_directory, p.dir);
 	ck_assert_ptr_null(list->ml_next);
 	codec_free((xdrproc_t)xdr_mountlist, &list);
-	ck_assert_uint_eq(v3play_mount(&p, MOUNTPROC3_UMNT, (xdrproc_t)xdr_dirpath, &arg, NULL, &list,
-				       sizeof(list)), 0);
-	ck_assert_uint_eq(v3play_mount(&p, MOUNTPROC3_DUMP, NULL, NULL, (xdrproc_t)xdr_mountlist, &list,
-				       sizeof(list)), 0);
+	ck_assert_uint_eq(v3play_mount(&p, MOUNTPROC3_UMNT, (xdrproc_t)xdr_dirpath, &arg, NULL,
+				       &list, sizeof(list)),
+			  0);
+	ck_assert_uint_eq(v3play_mount(&p, MOUNTPROC3_DUMP, NULL, NULL, (xdrproc_t)xdr_mountlist,
+				       &list, sizeof(list)),
+			  0);
 	ck_assert_ptr_null(list);
 	ck_assert_int_eq(mnt("", ""), MNT3_OK);
-	ck_assert_uint_eq(v3play_mount(&p, MOUNTPROC3_UMNTALL, NULL, NULL, NULL, &list, sizeof(list)), 0);
-	ck_assert_uint_eq(v3play_mount(&p, MOUNTPROC3_DUMP, NULL, NULL, (xdrproc_t)xdr_mountlist, &list,
-				       sizeof(list)), 0);
+	ck_assert_uint_eq(
+		v3play_mount(&p, MOUNTPROC3_UMNTALL, NULL, NULL, NULL, &list, sizeof(list)), 0);
+	ck_assert_uint_eq(v3play_mount(&p, MOUNTPROC3_DUMP, NULL, NULL, (xdrproc_t)xdr_mountlist,
+				       &list, sizeof(list)),
+			  0);
 	ck_assert_ptr_null(list);
 }
 END_TEST
@@ -146,8 +152,9 @@ START_TEST(export_lists_paths_and_who_may)
 {
 	exportlist list;
 
-	ck_assert_uint_eq(v3play_mount(&p, MOUNTPROC3_EXPORT, NULL, NULL, (xdrproc_t)xdr_exportlist, &list,
-				       sizeof(list)), 0);
+	ck_assert_uint_eq(v3play_mount(&p, MOUNTPROC3_EXPORT, NULL, NULL, (xdrproc_t)xdr_exportlist,
+				       &list, sizeof(list)),
+			  0);
 	ck_assert_ptr_nonnull(list);
 	ck_assert_str_eq(list->ex_dir, p.dir);
 	ck_assert_ptr_nonnull(list->ex_groups);
@@ -188,7 +195,8 @@ START_TEST(the_file_systems_facts_are_true)
 	ck_assert_int_eq(c.status, NFS3_OK);
 	ck_assert_uint_eq(c.PATHCONF3res_u.resok.name_max, vfs.f_namemax);
 	ck_assert_uint_gt(c.PATHCONF3res_u.resok.linkmax, 1);
-	ck_assert(c.PATHCONF3res_u.resok.case_preserving && !c.PATHCONF3res_u.resok.case_insensitive);
+	ck_assert(c.PATHCONF3res_u.resok.case_preserving &&
+		  !c.PATHCONF3res_u.resok.case_insensitive);
 }
 END_TEST
 

@@ -35,7 +35,7 @@ static void teardown(void)
 
 static nfsstat3 setattr(const sattr3 *a, const sattrguard3 *g)
 {
-	SETATTR3args args = { .object = file, .new_attributes = *a };
+	SETATTR3args args = {.object = file, .new_attributes = *a};
 	SETATTR3res res;
 
 	if (g)
@@ -50,7 +50,7 @@ static nfsstat3 setattr(const sattr3 *a, const sattrguard3 *g)
 
 static uint32_t rights(uint32_t asked)
 {
-	ACCESS3args args = { .object = file, .access = asked };
+	ACCESS3args args = {.object = file, .access = asked};
 	ACCESS3res res;
 
 	ck_assert_uint_eq(v3play_do(&p, ACCESS, &args, &res), 0);
@@ -90,7 +90,7 @@ END_TEST
 
 START_TEST(mode_owner_times_and_size_are_set)
 {
-	sattr3 a = { 0 };
+	sattr3 a = {0};
 	struct stat st;
 
 	a.mode.set_it = TRUE;
@@ -98,9 +98,9 @@ START_TEST(mode_owner_times_and_size_are_set)
 	a.size.set_it = TRUE;
 	a.size.set_size3_u.size = 12345;
 	a.atime.set_it = SET_TO_CLIENT_TIME;
-	a.atime.set_atime_u.atime = (nfstime3){ 1000000000, 1 };
+	a.atime.set_atime_u.atime = (nfstime3){1000000000, 1};
 	a.mtime.set_it = SET_TO_CLIENT_TIME;
-	a.mtime.set_mtime_u.mtime = (nfstime3){ 1100000000, 999999999 };
+	a.mtime.set_mtime_u.mtime = (nfstime3){1100000000, 999999999};
 	if (!geteuid()) {
 		a.uid.set_it = a.gid.set_it = TRUE;
 		a.uid.set_uid3_u.uid = 1000;
@@ -119,8 +119,8 @@ END_TEST
 
 START_TEST(times_of_the_server_are_now)
 {
-	sattr3 a = { .mtime.set_it = SET_TO_SERVER_TIME, .atime.set_it = SET_TO_SERVER_TIME };
-	struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	sattr3 a = {.mtime.set_it = SET_TO_SERVER_TIME, .atime.set_it = SET_TO_SERVER_TIME};
+	struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
 	struct stat st;
 
 	ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
@@ -133,7 +133,7 @@ END_TEST
 
 START_TEST(values_nobody_can_have_are_invalid)
 {
-	sattr3 a = { 0 };
+	sattr3 a = {0};
 
 	a.size.set_it = TRUE;
 	a.size.set_size3_u.size = UINT64_MAX;
@@ -153,7 +153,7 @@ END_TEST
 
 START_TEST(size_of_a_directory_is_invalid)
 {
-	SETATTR3args args = { .object = root };
+	SETATTR3args args = {.object = root};
 	SETATTR3res res;
 
 	args.new_attributes.size.set_it = TRUE;
@@ -165,8 +165,8 @@ END_TEST
 
 START_TEST(the_guard_compares_ctime)
 {
-	sattr3 a = { 0 };
-	sattrguard3 g = { .check = TRUE };
+	sattr3 a = {0};
+	sattrguard3 g = {.check = TRUE};
 	fattr3 now;
 
 	a.mode.set_it = TRUE;
@@ -184,7 +184,7 @@ END_TEST
 
 START_TEST(the_owner_may_truncate_whatever_the_mode_others_not)
 {
-	sattr3 a = { 0 };
+	sattr3 a = {0};
 
 	if (!cred_switchable())
 		return;
@@ -203,7 +203,7 @@ END_TEST
 
 START_TEST(truncating_another_ones_setuid_file_clears_the_bit)
 {
-	sattr3 a = { 0 };
+	sattr3 a = {0};
 	struct stat st;
 
 	if (!cred_switchable())
@@ -226,7 +226,8 @@ START_TEST(access_follows_the_mode_without_owner_override)
 	p.uid = p.gid = 1000;
 	ck_assert_uint_eq(rights(0x3f), ACCESS3_READ);
 	ck_assert_int_eq(chmod(path, 0750), 0);
-	ck_assert_uint_eq(rights(0x3f), ACCESS3_READ | ACCESS3_MODIFY | ACCESS3_EXTEND | ACCESS3_EXECUTE);
+	ck_assert_uint_eq(rights(0x3f),
+			  ACCESS3_READ | ACCESS3_MODIFY | ACCESS3_EXTEND | ACCESS3_EXECUTE);
 	p.uid = 1001;
 	p.gid = 1001;
 	p.ngids = 1;
@@ -247,7 +248,7 @@ END_TEST
 
 START_TEST(a_read_only_export_refuses_change)
 {
-	sattr3 a = { 0 };
+	sattr3 a = {0};
 
 	p.client.opts.rw = false;
 	ck_assert_int_eq(setattr(&a, NULL), NFS3ERR_ROFS);
@@ -256,7 +257,7 @@ END_TEST
 
 START_TEST(bad_handles_are_told_from_stale_ones)
 {
-	static const unsigned lens[] = { 0, 1, 10, 63, 64 };
+	static const unsigned lens[] = {0, 1, 10, 63, 64};
 	struct fh f = file_fh;
 	nfs_fh3 wire;
 	fattr3 a;
@@ -276,7 +277,7 @@ END_TEST
 
 START_TEST(clients_ports_and_flavors_are_checked)
 {
-	GETATTR3args args = { .object = file };
+	GETATTR3args args = {.object = file};
 	GETATTR3res res;
 	fattr3 a;
 

@@ -47,7 +47,7 @@ static struct stat stat_of(const char *name)
 
 static nfsstat3 exclusive(const char *name, const char verf[8], struct fh *out)
 {
-	CREATE3args a = { .where = { .dir = root, .name = (char *)name }, .how = { .mode = EXCLUSIVE } };
+	CREATE3args a = {.where = {.dir = root, .name = (char *)name}, .how = {.mode = EXCLUSIVE}};
 	CREATE3res res;
 	nfsstat3 st;
 
@@ -58,7 +58,8 @@ static nfsstat3 exclusive(const char *name, const char verf[8], struct fh *out)
 		ck_assert(res.CREATE3res_u.resok.obj.handle_follows);
 		ck_assert(res.CREATE3res_u.resok.obj_attributes.attributes_follow);
 		out->len = (uint8_t)res.CREATE3res_u.resok.obj.post_op_fh3_u.handle.data.data_len;
-		memcpy(out->data, res.CREATE3res_u.resok.obj.post_op_fh3_u.handle.data.data_val, out->len);
+		memcpy(out->data, res.CREATE3res_u.resok.obj.post_op_fh3_u.handle.data.data_val,
+		       out->len);
 	}
 	codec_free(V3PLAY_RES(CREATE), &res);
 	return st;
@@ -66,7 +67,7 @@ static nfsstat3 exclusive(const char *name, const char verf[8], struct fh *out)
 
 static nfsstat3 unchecked(const char *name, int64_t size, struct fh *out)
 {
-	CREATE3args a = { .where = { .dir = root, .name = (char *)name }, .how = { .mode = UNCHECKED } };
+	CREATE3args a = {.where = {.dir = root, .name = (char *)name}, .how = {.mode = UNCHECKED}};
 	sattr3 *s = &a.how.createhow3_u.obj_attributes;
 	CREATE3res res;
 	nfsstat3 st;
@@ -79,7 +80,8 @@ static nfsstat3 unchecked(const char *name, int64_t size, struct fh *out)
 	st = res.status;
 	if (st == NFS3_OK) {
 		out->len = (uint8_t)res.CREATE3res_u.resok.obj.post_op_fh3_u.handle.data.data_len;
-		memcpy(out->data, res.CREATE3res_u.resok.obj.post_op_fh3_u.handle.data.data_val, out->len);
+		memcpy(out->data, res.CREATE3res_u.resok.obj.post_op_fh3_u.handle.data.data_val,
+		       out->len);
 	} else {
 		ck_assert(res.CREATE3res_u.resfail.dir_wcc.after.attributes_follow);
 	}
@@ -172,7 +174,7 @@ END_TEST
 
 START_TEST(giving_a_new_file_away_is_for_root)
 {
-	CREATE3args a = { .where = { .dir = root, .name = (char *)"f" }, .how = { .mode = GUARDED } };
+	CREATE3args a = {.where = {.dir = root, .name = (char *)"f"}, .how = {.mode = GUARDED}};
 	sattr3 *s = &a.how.createhow3_u.obj_attributes;
 	CREATE3res res;
 
@@ -198,14 +200,17 @@ END_TEST
 /* --- exclusive --- */
 
 static const char *const verifiers[] = {
-	"\0\0\0\0\0\0\0\0", "\xff\xff\xff\xff\xff\xff\xff\xff", "\1\2\3\4\x3b\x9a\xca\x00", "abcdefgh",
+	"\0\0\0\0\0\0\0\0",
+	"\xff\xff\xff\xff\xff\xff\xff\xff",
+	"\1\2\3\4\x3b\x9a\xca\x00",
+	"abcdefgh",
 };
 
 static void check_exclusive(void)
 {
 	for (unsigned i = 0; i < 4; i++) {
 		struct fh first, again;
-		char name[8] = { 'f', (char)('0' + i), 0 }, other[8];
+		char name[8] = {'f', (char)('0' + i), 0}, other[8];
 
 		ck_assert_int_eq(exclusive(name, verifiers[i], &first), NFS3_OK);
 		ck_assert_int_eq(exclusive(name, verifiers[i], &again), NFS3_OK);
@@ -224,7 +229,7 @@ static void check_exclusive(void)
 
 static void check_first_setattr_ends_it(void)
 {
-	SETATTR3args a = { 0 };
+	SETATTR3args a = {0};
 	SETATTR3res res;
 	struct stat st;
 
@@ -262,7 +267,7 @@ START_TEST(exclusive_refuses_what_was_there_before)
 }
 END_TEST
 
-static const char *const fstypes[] = { "ext4", "xfs", "btrfs", "tmpfs" };
+static const char *const fstypes[] = {"ext4", "xfs", "btrfs", "tmpfs"};
 
 START_TEST(exclusive_create_works_on_every_file_system)
 {
@@ -283,8 +288,8 @@ END_TEST
 
 START_TEST(a_symlink_is_made_read_and_never_followed)
 {
-	SYMLINK3args a = { .where = { .dir = root, .name = (char *)"l" },
-			   .symlink = { .symlink_data = (char *)"/etc/passwd" } };
+	SYMLINK3args a = {.where = {.dir = root, .name = (char *)"l"},
+			  .symlink = {.symlink_data = (char *)"/etc/passwd"}};
 	SYMLINK3res res;
 	READLINK3args ra;
 	READLINK3res rres;
@@ -314,7 +319,8 @@ END_TEST
 START_TEST(the_longest_symlink_comes_back_whole)
 {
 	char text[4096];
-	SYMLINK3args a = { .where = { .dir = root, .name = (char *)"l" }, .symlink = { .symlink_data = text } };
+	SYMLINK3args a = {.where = {.dir = root, .name = (char *)"l"},
+			  .symlink = {.symlink_data = text}};
 	SYMLINK3res res;
 	READLINK3args ra;
 	READLINK3res rres;
@@ -336,11 +342,11 @@ END_TEST
 
 static nfsstat3 mknod_of(const char *name, ftype3 type)
 {
-	MKNOD3args a = { .where = { .dir = root, .name = (char *)name }, .what = { .type = type } };
+	MKNOD3args a = {.where = {.dir = root, .name = (char *)name}, .what = {.type = type}};
 	MKNOD3res res;
 
 	if (type == NF3CHR || type == NF3BLK)
-		a.what.mknoddata3_u.device.spec = (specdata3){ 1, 3 };
+		a.what.mknoddata3_u.device.spec = (specdata3){1, 3};
 	ck_assert_uint_eq(v3play_do(&p, MKNOD, &a, &res), 0);
 	codec_free(V3PLAY_RES(MKNOD), &res);
 	return res.status;
@@ -407,7 +413,7 @@ END_TEST
 
 START_TEST(a_repeated_create_is_answered_not_repeated)
 {
-	CREATE3args a = { .where = { .dir = root, .name = (char *)"f" }, .how = { .mode = GUARDED } };
+	CREATE3args a = {.where = {.dir = root, .name = (char *)"f"}, .how = {.mode = GUARDED}};
 	CREATE3res res;
 
 	for (unsigned i = 0; i < 2; i++) {

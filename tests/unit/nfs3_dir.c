@@ -24,7 +24,8 @@ static void fill(unsigned n)
 	char name[600];
 
 	for (unsigned i = 0; i < n; i++) {
-		snprintf(name, sizeof(name), "%s/name-%u%s", p.dir, i, i % 7 ? "" : "-with-a-much-longer-tail");
+		snprintf(name, sizeof(name), "%s/name-%u%s", p.dir, i,
+			 i % 7 ? "" : "-with-a-much-longer-tail");
 		close(open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
 	}
 	names = n + 2;
@@ -51,7 +52,7 @@ static void teardown(void)
 /* One page; the caller frees. */
 static nfsstat3 page(uint64_t cookie, uint32_t max, READDIR3res *res)
 {
-	READDIR3args a = { .dir = root, .cookie = cookie, .count = max };
+	READDIR3args a = {.dir = root, .cookie = cookie, .count = max};
 
 	ck_assert_uint_eq(v3play_do(&p, READDIR, &a, res), 0);
 	/* The size limit holds for resok: what follows RPC header and status. */
@@ -62,7 +63,7 @@ static nfsstat3 page(uint64_t cookie, uint32_t max, READDIR3res *res)
 
 static nfsstat3 plus_page(uint64_t cookie, uint32_t dir_max, uint32_t max, READDIRPLUS3res *res)
 {
-	READDIRPLUS3args a = { .dir = root, .cookie = cookie, .dircount = dir_max, .maxcount = max };
+	READDIRPLUS3args a = {.dir = root, .cookie = cookie, .dircount = dir_max, .maxcount = max};
 
 	ck_assert_uint_eq(v3play_do(&p, READDIRPLUS, &a, res), 0);
 	if (res->status == NFS3_OK)
@@ -119,7 +120,7 @@ static unsigned list_from(uint64_t cookie, uint32_t max, struct seen *s)
 
 static void check_listing(void)
 {
-	static const uint32_t sizes[] = { 512, 4096, 65536, 1 << 20 };
+	static const uint32_t sizes[] = {512, 4096, 65536, 1 << 20};
 
 	for (unsigned i = 0; i < 4; i++) {
 		struct seen *s = calloc(1, sizeof(*s));
@@ -144,7 +145,8 @@ static void check_every_cookie(void)
 		at++;
 		ck_assert_int_eq(page(e->cookie, 512, &next), NFS3_OK);
 		if (e->nextentry)
-			ck_assert_str_eq(next.READDIR3res_u.resok.reply.entries->name, e->nextentry->name);
+			ck_assert_str_eq(next.READDIR3res_u.resok.reply.entries->name,
+					 e->nextentry->name);
 		else
 			ck_assert_ptr_null(next.READDIR3res_u.resok.reply.entries);
 		codec_free(V3PLAY_RES(READDIR), &next);
@@ -164,12 +166,14 @@ static void check_plus(void)
 
 		ck_assert_int_eq(plus_page(cookie, 8192, 32768, &res), NFS3_OK);
 		eof = res.READDIRPLUS3res_u.resok.reply.eof;
-		for (entryplus3 *e = res.READDIRPLUS3res_u.resok.reply.entries; e; e = e->nextentry) {
+		for (entryplus3 *e = res.READDIRPLUS3res_u.resok.reply.entries; e;
+		     e = e->nextentry) {
 			see(s, e->name);
 			cookie = e->cookie;
 			ck_assert(e->name_attributes.attributes_follow);
 			ck_assert(e->name_handle.handle_follows);
-			ck_assert_uint_eq(e->name_attributes.post_op_attr_u.attributes.fileid, e->fileid);
+			ck_assert_uint_eq(e->name_attributes.post_op_attr_u.attributes.fileid,
+					  e->fileid);
 		}
 		codec_free(V3PLAY_RES(READDIRPLUS), &res);
 	}
@@ -194,7 +198,7 @@ END_TEST
 
 START_TEST(every_file_system_pages_the_same)
 {
-	static const char *const fstypes[] = { "ext4", "xfs", "btrfs", "tmpfs" };
+	static const char *const fstypes[] = {"ext4", "xfs", "btrfs", "tmpfs"};
 	struct loopfs l;
 	const char *why;
 
@@ -218,7 +222,8 @@ START_TEST(too_small_is_said_only_when_not_one_entry_fits)
 
 	fill(3);
 	ck_assert_int_eq(page(0, 4096, &res), NFS3_OK);
-	least = 104 + 24 + (uint32_t)(strlen(res.READDIR3res_u.resok.reply.entries->name) + 3) / 4 * 4;
+	least = 104 + 24 +
+		(uint32_t)(strlen(res.READDIR3res_u.resok.reply.entries->name) + 3) / 4 * 4;
 	codec_free(V3PLAY_RES(READDIR), &res);
 	for (uint32_t max = 0; max < 2048; max++) {
 		ck_assert_int_eq(page(0, max, &res), max < least ? NFS3ERR_TOOSMALL : NFS3_OK);
@@ -257,7 +262,7 @@ END_TEST
 
 START_TEST(cookies_never_given_are_bad)
 {
-	READDIR3args a = { .dir = root, .cookie = UINT64_MAX, .count = 4096 };
+	READDIR3args a = {.dir = root, .cookie = UINT64_MAX, .count = 4096};
 	READDIR3res res;
 
 	ck_assert_uint_eq(v3play_do(&p, READDIR, &a, &res), 0);
@@ -271,7 +276,7 @@ END_TEST
 
 START_TEST(a_file_is_no_directory)
 {
-	READDIR3args a = { .count = 4096 };
+	READDIR3args a = {.count = 4096};
 	READDIR3res res;
 	struct fh fh;
 
@@ -296,7 +301,8 @@ START_TEST(listing_needs_read_and_attributes_need_search)
 	ck_assert_int_eq(plus_page(0, 4096, 4096, &res), NFS3_OK);
 	for (entryplus3 *e = res.READDIRPLUS3res_u.resok.reply.entries; e; e = e->nextentry)
 		if (e->name[0] != '.')
-			ck_assert(!e->name_handle.handle_follows && !e->name_attributes.attributes_follow);
+			ck_assert(!e->name_handle.handle_follows &&
+				  !e->name_attributes.attributes_follow);
 	codec_free(V3PLAY_RES(READDIRPLUS), &res);
 }
 END_TEST

@@ -47,7 +47,7 @@ static nfsstat3 write_at(uint64_t offset, const void *data, uint32_t len, stable
 
 static nfsstat3 read_at(uint64_t offset, uint32_t n, READ3res *res)
 {
-	READ3args a = { .file = file, .offset = offset, .count = n };
+	READ3args a = {.file = file, .offset = offset, .count = n};
 
 	ck_assert_uint_eq(v3play_do(&p, READ, &a, res), 0);
 	return res->status;
@@ -69,7 +69,7 @@ static void expect_read(uint64_t offset, uint32_t n, const void *want, uint32_t 
 
 static nfsstat3 commit(uint64_t offset, uint32_t n, COMMIT3res *res)
 {
-	COMMIT3args a = { .file = file, .offset = offset, .count = n };
+	COMMIT3args a = {.file = file, .offset = offset, .count = n};
 
 	ck_assert_uint_eq(v3play_do(&p, COMMIT, &a, res), 0);
 	return res->status;
@@ -77,7 +77,7 @@ static nfsstat3 commit(uint64_t offset, uint32_t n, COMMIT3res *res)
 
 START_TEST(what_is_written_is_read_at_every_edge)
 {
-	static const uint32_t sizes[] = { 1, 5, 511, 4096, 4097, 47008, 100003, 1 << 20 };
+	static const uint32_t sizes[] = {1, 5, 511, 4096, 4097, 47008, 100003, 1 << 20};
 	uint8_t *data = malloc(1 << 20);
 
 	for (unsigned i = 0; i < 1 << 20; i++)
@@ -111,7 +111,8 @@ END_TEST
 
 START_TEST(reading_past_every_end_is_end_of_file_never_an_error)
 {
-	static const uint64_t at[] = { INT64_MAX - 1, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX };
+	static const uint64_t at[] = {INT64_MAX - 1, INT64_MAX, (uint64_t)INT64_MAX + 1,
+				      UINT64_MAX};
 
 	for (unsigned i = 0; i < 4; i++) {
 		expect_read(at[i], 4096, "", 0, true);
@@ -159,7 +160,7 @@ END_TEST
 /* fh, offset, count, stable, then data of `len` bytes of which `have` are there. */
 static unsigned raw_write(uint32_t n, uint32_t len, uint32_t have, uint32_t stable)
 {
-	uint8_t args[512] = { 0 };
+	uint8_t args[512] = {0};
 	struct cursor c;
 
 	cursor_init(&c, args, sizeof(args));

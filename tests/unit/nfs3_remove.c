@@ -34,7 +34,7 @@ static void teardown(void)
 
 static nfsstat3 remove_name(const nfs_fh3 *d, const char *name)
 {
-	REMOVE3args a = { .object = { .dir = *d, .name = (char *)name } };
+	REMOVE3args a = {.object = {.dir = *d, .name = (char *)name}};
 	REMOVE3res res;
 
 	ck_assert_uint_eq(v3play_do(&p, REMOVE, &a, &res), 0);
@@ -45,7 +45,7 @@ static nfsstat3 remove_name(const nfs_fh3 *d, const char *name)
 
 static nfsstat3 rmdir_name(const nfs_fh3 *d, const char *name)
 {
-	RMDIR3args a = { .object = { .dir = *d, .name = (char *)name } };
+	RMDIR3args a = {.object = {.dir = *d, .name = (char *)name}};
 	RMDIR3res res;
 
 	ck_assert_uint_eq(v3play_do(&p, RMDIR, &a, &res), 0);
@@ -54,7 +54,8 @@ static nfsstat3 rmdir_name(const nfs_fh3 *d, const char *name)
 
 static nfsstat3 rename_name(const nfs_fh3 *d, const char *from, const nfs_fh3 *e, const char *to)
 {
-	RENAME3args a = { .from = { .dir = *d, .name = (char *)from }, .to = { .dir = *e, .name = (char *)to } };
+	RENAME3args a = {.from = {.dir = *d, .name = (char *)from},
+			 .to = {.dir = *e, .name = (char *)to}};
 	RENAME3res res;
 
 	ck_assert_uint_eq(v3play_do(&p, RENAME, &a, &res), 0);
@@ -67,7 +68,7 @@ static nfsstat3 rename_name(const nfs_fh3 *d, const char *from, const nfs_fh3 *e
 
 static nfsstat3 link_name(const nfs_fh3 *f, const nfs_fh3 *d, const char *name)
 {
-	LINK3args a = { .file = *f, .link = { .dir = *d, .name = (char *)name } };
+	LINK3args a = {.file = *f, .link = {.dir = *d, .name = (char *)name}};
 	LINK3res res;
 
 	ck_assert_uint_eq(v3play_do(&p, LINK, &a, &res), 0);

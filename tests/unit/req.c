@@ -30,7 +30,7 @@ static void on_reply(struct req_owner *o, struct req *q)
 
 static void setup(void)
 {
-	struct drc_params p = { 0 };
+	struct drc_params p = {0};
 
 	memset(&player, 0, sizeof(player));
 	memset(&env, 0, sizeof(env));
@@ -51,8 +51,9 @@ static void teardown(void)
 static bool legal(int from, int to)
 {
 	static const int edges[][2] = {
-		{ REQ_FREE, REQ_PARSE }, { REQ_PARSE, REQ_RUN }, { REQ_PARSE, REQ_FREE }, { REQ_RUN, REQ_WAIT },
-		{ REQ_RUN, REQ_SEND }, { REQ_RUN, REQ_FREE }, { REQ_WAIT, REQ_RUN }, { REQ_SEND, REQ_FREE },
+		{REQ_FREE, REQ_PARSE}, {REQ_PARSE, REQ_RUN}, {REQ_PARSE, REQ_FREE},
+		{REQ_RUN, REQ_WAIT},   {REQ_RUN, REQ_SEND},  {REQ_RUN, REQ_FREE},
+		{REQ_WAIT, REQ_RUN},   {REQ_SEND, REQ_FREE},
 	};
 
 	for (unsigned i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
@@ -63,7 +64,7 @@ static bool legal(int from, int to)
 
 static void take_edge(int from, int to, unsigned inflight)
 {
-	struct req q = { .state = (enum req_state)from, .inflight = inflight };
+	struct req q = {.state = (enum req_state)from, .inflight = inflight};
 
 	req_set_state(&q, (enum req_state)to);
 	ck_assert_int_eq(q.state, to);
@@ -201,7 +202,7 @@ END_TEST
 
 static void put_header(struct cursor *c, uint32_t xid, uint32_t prog, uint32_t vers, uint32_t proc)
 {
-	const uint32_t words[] = { xid, 0, 2, prog, vers, proc, 0, 0, 0, 0 };
+	const uint32_t words[] = {xid, 0, 2, prog, vers, proc, 0, 0, 0, 0};
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		cursor_put_u32(c, words[i]);
@@ -245,8 +246,10 @@ END_TEST
 START_TEST(unknown_program_version_and_procedure_are_told_apart)
 {
 	static const uint32_t cases[][4] = {
-		{ 100004, 3, 0, MSG_PROG_UNAVAIL }, { 100003, 2, 0, MSG_PROG_MISMATCH },
-		{ 100003, 3, 22, MSG_PROC_UNAVAIL }, { 100005, 3, 6, MSG_PROC_UNAVAIL },
+		{100004, 3, 0, MSG_PROG_UNAVAIL},
+		{100003, 2, 0, MSG_PROG_MISMATCH},
+		{100003, 3, 22, MSG_PROC_UNAVAIL},
+		{100005, 3, 6, MSG_PROC_UNAVAIL},
 	};
 
 	call(cases[_i][0], cases[_i][1], cases[_i][2]);
@@ -299,7 +302,8 @@ END_TEST
 
 /* --- in-phase receive --- */
 
-static size_t write_call(uint8_t *buf, size_t size, uint32_t fhlen, uint64_t offset, uint32_t n, uint32_t data)
+static size_t write_call(uint8_t *buf, size_t size, uint32_t fhlen, uint64_t offset, uint32_t n,
+			 uint32_t data)
 {
 	static const uint8_t fh[64];
 	struct cursor c;
@@ -333,7 +337,7 @@ END_TEST
 
 START_TEST(a_write_whose_count_lies_carries_no_payload)
 {
-	static const uint32_t cases[][2] = { { 10, 5 }, { 5, 10 }, { 5, 0 }, { 0, 0 }, { 0, UINT32_MAX } };
+	static const uint32_t cases[][2] = {{10, 5}, {5, 10}, {5, 0}, {0, 0}, {0, UINT32_MAX}};
 	struct req_payload p;
 	uint8_t buf[256];
 	size_t len = write_call(buf, sizeof(buf), 32, 0, cases[_i][0], cases[_i][1]);
@@ -355,7 +359,8 @@ START_TEST(other_calls_are_plain)
 		put_header(&c, 1, 100003, 3, proc);
 		ck_assert_int_eq(req_peek_payload(buf, cursor_pos(&c), &p), REQ_PEEK_PLAIN);
 	}
-	ck_assert_int_eq(req_peek_payload(buf, write_call(buf, sizeof(buf), 32, 0, 1, 1), &p), REQ_PEEK_PAYLOAD);
+	ck_assert_int_eq(req_peek_payload(buf, write_call(buf, sizeof(buf), 32, 0, 1, 1), &p),
+			 REQ_PEEK_PAYLOAD);
 	buf[40 + 3] = 65; /* handle length */
 	ck_assert_int_eq(req_peek_payload(buf, 256, &p), REQ_PEEK_PLAIN);
 }
@@ -364,8 +369,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("req");
-	TCase *st = tcase_create("states"), *run_case = tcase_create("run"), *d = tcase_create("dispatch"),
-	      *p = tcase_create("peek");
+	TCase *st = tcase_create("states"), *run_case = tcase_create("run"),
+	      *d = tcase_create("dispatch"), *p = tcase_create("peek");
 
 	tcase_add_loop_test(st, legal_edges_are_taken, 0, 25);
 	tcase_add_loop_test_raise_signal(st, illegal_edges_abort, SIGABRT, 0, 25);
