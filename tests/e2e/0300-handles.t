@@ -12,7 +12,7 @@ handles() { # LABEL VERB
 for fs in ext4 xfs btrfs; do
 	: >"$DAEMON_DIR/exports"
 	fs_mount "$fs" || { tap_skip "$fs" "cannot be mounted here"; continue; }
-	dir=$FS_DIR
+	dir=$FS_DIR image=$FS_IMAGE
 	fs_mount dir
 	other=$FS_DIR
 	daemon_export "$dir"
@@ -27,7 +27,7 @@ for fs in ext4 xfs btrfs; do
 	handles "after kill -9" check
 	daemon_stop >/dev/null
 	umount "$dir"
-	spare=$(losetup -f --show "$dir.img")
+	spare=$(losetup -f --show "$image")
 	mount -t "$fs" "$spare" "$dir"
 	: >"$DAEMON_DIR/exports"
 	daemon_export "$other"

@@ -9,6 +9,7 @@ uml_need
 STAMPS=$(realpath "$BUILDDIR/tests/kernel/stamps")
 MODES=${KERNEL_MODES:-buffered dontcache direct}
 uml_up
+fs_in_memory 5
 
 for fs in ${KERNEL_FS:-ext4 xfs}; do
 	fs_mount "$fs" 2G || { tap_skip "$fs" "cannot be mounted here"; continue; }

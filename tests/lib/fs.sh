@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Temporary file systems for tests.  Sourced.  fs_mount TYPE [SIZE] sets FS_DIR to a fresh mount under TAP_TMP;
-# everything is unmounted by fs_cleanup, which the harness runs at exit.
+# everything is unmounted by fs_cleanup, which the harness runs at exit.  Images lie beside the mounts, or in memory
+# after fs_in_memory, where syncing them costs nothing.
 FS_DIRS=()
+FS_IMAGES=
+
+fs_in_memory() { # GIB: where memory allows that much
+	[ "$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)" -ge $(($1 + 3)) ] &&
+		[ "$(df --output=avail -BG /dev/shm | tail -1 | tr -dc 0-9)" -ge "$1" ] &&
+		FS_IMAGES=$(mktemp -d /dev/shm/nfsd-io-test.XXXXXX)
+}
+
+fs_image() { echo "${FS_IMAGES:-$(dirname "$1")}/$(basename "$1").img"; }
 
 fs_have() { # TYPE: can this kernel mount it and is its mkfs here?
 	case $1 in
@@ -27,8 +37,9 @@ fs_mount() { # TYPE [SIZE] [MOUNT OPTIONS]
 	dir) return 0;;
 	tmpfs) mount -t tmpfs -o "size=$size${opts:+,$opts}" none "$FS_DIR" || return 1;;
 	*)
-		truncate -s "$size" "$FS_DIR.img" && fs_mkfs "$type" "$FS_DIR.img" >/dev/null || return 1
-		mount -t "$type" -o "loop${opts:+,$opts}" "$FS_DIR.img" "$FS_DIR" || return 1;;
+		FS_IMAGE=$(fs_image "$FS_DIR")
+		truncate -s "$size" "$FS_IMAGE" && fs_mkfs "$type" "$FS_IMAGE" >/dev/null || return 1
+		mount -t "$type" -o "loop${opts:+,$opts}" "$FS_IMAGE" "$FS_DIR" || return 1;;
 	esac
 	FS_DIRS+=("$FS_DIR")
 	chmod 755 "$FS_DIR"
@@ -36,7 +47,7 @@ fs_mount() { # TYPE [SIZE] [MOUNT OPTIONS]
 
 fs_umount() { # DIR
 	umount "$1" 2>/dev/null || wait_for 10 umount "$1" || umount -l "$1"
-	rm -f "$1.img"
+	rm -f "$(fs_image "$1")"
 }
 
 fs_cleanup() {
@@ -45,4 +56,5 @@ fs_cleanup() {
 		mountpoint -q "$d" && fs_umount "$d"
 	done
 	FS_DIRS=()
+	[ -z "$FS_IMAGES" ] || rm -rf "$FS_IMAGES"
 }
