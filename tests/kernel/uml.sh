@@ -51,7 +51,8 @@ uml_run() {
 	chmod +x "$UML_WORK/init"
 	timeout -k 5 "$limit" ip netns exec "$UML_NS" linux.uml root=/dev/root rootfstype=hostfs rootflags=/ ro \
 		mem="${UML_MEM:-1G}" con=null con0=fd:0,fd:1 quiet init="$UML_WORK/init" \
-		vec0:transport=tap,ifname=tap0,depth=128,gro=1,mtu=9000 </dev/null >"$UML_WORK/console" 2>&1
+		vec0:transport=tap,ifname=tap0,depth=128,gro=1,mtu=9000 </dev/null >"$UML_WORK/console" 2>&1 &
+	wait $! # in the background, so that a signal to us is taken at once
 	[ -s "$UML_WORK/status" ] && return "$(cat "$UML_WORK/status")"
 	tail -20 "$UML_WORK/console"
 	return 124
