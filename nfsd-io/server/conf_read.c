@@ -17,6 +17,16 @@
 
 #define FILE_MAX (1u << 20)
 #define DEPTH_MAX 8
+#define FILES_MAX                                                                                  \
+	256 /* in one reading: files that include each other twice would grow without bound */
+
+/* One reading: where values go, and how many files it took. */
+struct reading {
+	conf_item_fn *fn;
+	void *user;
+	struct conf_errors *e;
+	unsigned files;
+};
 
 struct source {
 	const char *text;
@@ -27,17 +37,14 @@ struct source {
 	char *section, *arg;
 	bool skip;        /* in a section that was not understood */
 	char *long_value; /* the value of this line when it is too long for libinih */
-	conf_item_fn *fn;
-	void *user;
-	struct conf_errors *e;
+	struct reading *to;
 };
 
-static void read_file(const char *path, unsigned depth, conf_item_fn *fn, void *user,
-		      struct conf_errors *e);
+static void read_file(const char *path, unsigned depth, struct reading *to);
 
 static void complain(struct source *s, const char *what, const char *word)
 {
-	conf_error(s->e, false, "%s:%u: %s%s", s->file, s->line, what, word);
+	conf_error(s->to->e, false, "%s:%u: %s%s", s->file, s->line, what, word);
 }
 
 static char *trim(char *s)
@@ -84,7 +91,7 @@ static void hand_over(struct source *s, const char *name, const char *value)
 	if (asprintf(&at, "%s:%u", s->file, s->line) < 0)
 		return;
 	i.at = at;
-	s->fn(s->user, &i);
+	s->to->fn(s->to->user, &i);
 	free(at);
 }
 
@@ -178,8 +185,8 @@ static void include(struct source *s, const char *value)
 	const char *slash = strrchr(s->file, '/'), *path = value + optional;
 	char *full = NULL;
 
-	if (s->depth >= DEPTH_MAX) {
-		complain(s, "includes are nested too deeply: ", value);
+	if (s->depth >= DEPTH_MAX || s->to->files >= FILES_MAX) {
+		complain(s, "too many files include one another: ", value);
 		return;
 	}
 	if (*path != '/' && slash) {
@@ -188,7 +195,7 @@ static void include(struct source *s, const char *value)
 		path = full;
 	}
 	if (!access(path, R_OK) || (!optional && errno != ENOENT))
-		read_file(path, s->depth + 1, s->fn, s->user, s->e);
+		read_file(path, s->depth + 1, s->to);
 	else if (!optional)
 		complain(s, "include: no such file: ", path);
 	free(full);
@@ -207,7 +214,7 @@ static int take_value(void *user, const char *section, const char *name, const c
 		const char *env = getenv(v + 1);
 
 		if (!env)
-			conf_error(s->e, true, "%s:%u: %s: environment variable %s is not set",
+			conf_error(s->to->e, true, "%s:%u: %s: environment variable %s is not set",
 				   s->file, s->line, name, v + 1);
 		free(copy);
 		v = copy = strdup(env ? env : "");
@@ -225,15 +232,9 @@ static int take_value(void *user, const char *section, const char *name, const c
 }
 
 static void read_text(const char *text, size_t len, const char *file, unsigned depth,
-		      conf_item_fn *fn, void *user, struct conf_errors *e)
+		      struct reading *to)
 {
-	struct source s = {.text = text,
-			   .left = len,
-			   .file = file,
-			   .depth = depth,
-			   .fn = fn,
-			   .user = user,
-			   .e = e};
+	struct source s = {.text = text, .left = len, .file = file, .depth = depth, .to = to};
 
 	if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) {
 		s.text += 3;
@@ -241,16 +242,10 @@ static void read_text(const char *text, size_t len, const char *file, unsigned d
 	}
 	/* Its own errors are only lines the reader has already judged, or no memory. */
 	if (ini_parse_stream(give_line, &s, take_value, &s) < 0)
-		conf_error(e, false, "%s: out of memory", file);
+		conf_error(to->e, false, "%s: out of memory", file);
 	free(s.section);
 	free(s.arg);
 	free(s.long_value);
-}
-
-void conf_read_text(const char *text, size_t len, const char *file, conf_item_fn *fn, void *user,
-		    struct conf_errors *e)
-{
-	read_text(text, len, conf_intern(file), 0, fn, user, e);
 }
 
 int conf_read_all(const char *path, char **text, size_t *len)
@@ -292,24 +287,26 @@ int conf_read_all(const char *path, char **text, size_t *len)
 	return 0;
 }
 
-static void read_file(const char *path, unsigned depth, conf_item_fn *fn, void *user,
-		      struct conf_errors *e)
+static void read_file(const char *path, unsigned depth, struct reading *to)
 {
 	char *text;
 	size_t len;
 	int err = conf_read_all(path, &text, &len);
 
+	to->files++;
 	if (err) {
-		conf_error(e, false, "%s: %s", path, strerror(-err));
+		conf_error(to->e, false, "%s: %s", path, strerror(-err));
 		return;
 	}
-	read_text(text, len, conf_intern(path), depth, fn, user, e);
+	read_text(text, len, conf_intern(path), depth, to);
 	free(text);
 }
 
 void conf_read_file(const char *path, conf_item_fn *fn, void *user, struct conf_errors *e)
 {
-	read_file(path, 0, fn, user, e);
+	struct reading to = {fn, user, e, 0};
+
+	read_file(path, 0, &to);
 }
 
 static int by_name(const void *a, const void *b)
@@ -360,7 +357,7 @@ void conf_read_dir(const char *dir, conf_item_fn *fn, void *user, struct conf_er
 	if (err && err != -ENOENT)
 		conf_error(e, false, "%s: %s", dir, strerror(-err));
 	for (unsigned i = 0; i < n; i++) {
-		read_file(paths[i], 0, fn, user, e);
+		conf_read_file(paths[i], fn, user, e);
 		free(paths[i]);
 	}
 	free(paths);

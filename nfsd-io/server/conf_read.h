@@ -20,9 +20,6 @@ struct conf_item {
 
 typedef void conf_item_fn(void *user, const struct conf_item *i);
 
-/* Parse one text; grammar errors go to e.  `file` is interned. */
-void conf_read_text(const char *text, size_t len, const char *file, conf_item_fn *fn, void *user,
-		    struct conf_errors *e);
 /* Parse a file and what it includes.  A file that cannot be read is an error. */
 void conf_read_file(const char *path, conf_item_fn *fn, void *user, struct conf_errors *e);
 /* Each *.conf of a directory, in name order; none when there is no such directory. */

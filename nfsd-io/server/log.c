@@ -21,6 +21,7 @@
 
 #define LINE_MAX_LEN 2048 /* below PIPE_BUF: a pipe takes it whole or says so */
 #define SLOTS 512
+#define KINDS 64
 #define KIND_BURST 20 /* different texts of one kind in the time set, for log_env() */
 
 /* One (who, kind) that was logged lately.  Direct-mapped: a collision only logs a line more. */
@@ -37,6 +38,8 @@ static struct {
 	bool syslog, prefix;
 	int fd; /* of /dev/log, or -1 */
 	struct slot slots[SLOTS];
+	struct slot
+		kinds[KINDS]; /* apart, so that a flood of texts does not push its own kind out */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER,
 	   .level = LOG_INFO,
 	   .ratelimit_ns = 5000000000u,
@@ -108,6 +111,7 @@ void log_close(void)
 	state.fd = -1;
 	state.syslog = false;
 	memset(state.slots, 0, sizeof(state.slots));
+	memset(state.kinds, 0, sizeof(state.kinds));
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -208,9 +212,8 @@ static uint64_t key_of(const char *who, const char *fmt)
  * Under the lock: may this key speak now?  `burst` lines are let through in
  * each period.  *left_out: how many were held back in the last one.
  */
-static bool admit(uint64_t key, unsigned burst, unsigned *left_out)
+static bool admit(struct slot *s, uint64_t key, unsigned burst, unsigned *left_out)
 {
-	struct slot *s = &state.slots[key % SLOTS];
 	uint64_t now = now_ns(), limit = atomic_load(&state.ratelimit_ns);
 
 	*left_out = 0;
@@ -244,6 +247,7 @@ void log_limited(const char *who, int priority, const char *fmt, ...)
 {
 	char text[LINE_MAX_LEN];
 	unsigned left_out;
+	uint64_t key;
 	va_list ap;
 
 	if (priority > log_level())
@@ -252,7 +256,8 @@ void log_limited(const char *who, int priority, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	pthread_mutex_lock(&state.lock);
-	if (admit(key_of(who, fmt), 1, &left_out))
+	key = key_of(who, fmt);
+	if (admit(&state.slots[key % SLOTS], key, 1, &left_out))
 		emit_counted(priority, text, left_out);
 	pthread_mutex_unlock(&state.lock);
 }
@@ -260,7 +265,8 @@ void log_limited(const char *who, int priority, const char *fmt, ...)
 void log_env(void *arg, int priority, const char *fmt, ...)
 {
 	char text[LINE_MAX_LEN];
-	unsigned same, kind = 0;
+	unsigned same, others = 0;
+	uint64_t key, kind;
 	va_list ap;
 
 	(void)arg;
@@ -270,7 +276,10 @@ void log_env(void *arg, int priority, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	pthread_mutex_lock(&state.lock);
-	if (admit(key_of(text, fmt), 1, &same) && admit(key_of("", fmt), KIND_BURST, &kind))
-		emit_counted(priority, text, same + kind);
+	key = key_of(text, fmt);
+	kind = key_of("", fmt);
+	if (admit(&state.slots[key % SLOTS], key, 1, &same) &&
+	    admit(&state.kinds[kind % KINDS], kind, KIND_BURST, &others))
+		emit_counted(priority, text, same + others);
 	pthread_mutex_unlock(&state.lock);
 }
