@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Retransmissions are answered from the cache, never executed again (BR-13).
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
+need_root
+need ss
+fs_mount ext4 || skip_all "ext4 cannot be mounted here"
+daemon_export "$FS_DIR"
+ok_here "daemon starts" daemon_start || { tap_done; exit; }
+tap_adopt replay "$BUILDDIR/tests/e2e/replay" "$DAEMON_HOST" "$DAEMON_PORT" "$FS_DIR"
+ok_here "daemon drains and exits 0" daemon_stop
+tap_done
