@@ -171,8 +171,10 @@ static bool connect_and_create(const char *host, int port, const char *dir)
 	static const uint8_t data[3000] = "some content";
 	struct rawnfs_data d;
 
-	return rawnfs_open(&r, host, port, 0) == 0 && rawnfs_mnt(&r, dir, &root) == 0 &&
-	       rawnfs_create(&r, &root, "edges", &file) == 0 &&
+	if (rawnfs_open(&r, host, port, 0) || rawnfs_mnt(&r, dir, &root))
+		return false;
+	rawnfs_remove(&r, &root, "edges"); /* of an earlier run */
+	return rawnfs_create(&r, &root, "edges", &file) == 0 &&
 	       rawnfs_write(&r, &file, 0, FILE_SYNC, data, sizeof(data), &d) == 0;
 }
 

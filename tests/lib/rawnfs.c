@@ -247,6 +247,13 @@ int rawnfs_recv(struct rawnfs *r, struct rawnfs_reply *out)
 	return decode_reply(out);
 }
 
+bool rawnfs_readable(const struct rawnfs *r, int ms)
+{
+	struct pollfd p = {.fd = r->fd, .events = POLLIN};
+
+	return poll(&p, 1, ms) == 1;
+}
+
 int rawnfs_call(struct rawnfs *r, struct rawnfs_call *call, struct rawnfs_reply *out)
 {
 	int err = rawnfs_send(r, call, 0);

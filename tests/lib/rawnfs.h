@@ -75,6 +75,8 @@ uint8_t *rawnfs_record(const struct rawnfs_call *call, size_t fragment, size_t *
 int rawnfs_flush(struct rawnfs *r);
 /* The next reply record: its header into *out.  -ECONNRESET at the end of the stream, -ETIMEDOUT. */
 int rawnfs_recv(struct rawnfs *r, struct rawnfs_reply *out);
+/* Has a reply begun to come within `ms`? */
+bool rawnfs_readable(const struct rawnfs *r, int ms);
 /* Send, and take the reply with the call's xid. */
 int rawnfs_call(struct rawnfs *r, struct rawnfs_call *call, struct rawnfs_reply *out);
 /* Is the connection closed by the server, with nothing more to read, within the deadline? */
