@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nfsd-io/core/nfsdio_int.h"
+
+/* One operation, from the call to its callback. */
+struct nfsdio_req {
+	struct nfsdio_req *next;
+	struct nfsdio_file *f;
+	struct nfsdio_lane *lane;
+	struct op arrive; /* brings it to the lane's thread */
+	struct pool_waiter waiter;
+	struct buf in_place; /* the caller's memory, dressed as a buffer */
+	struct buf *buf;     /* borrowed, or NULL */
+	void *mem;	     /* the caller's */
+	uint32_t count;
+	nfsdio_done *done;
+	void *arg;
+	enum { REQ_READ, REQ_WRITE, REQ_COMMIT } what;
+	union {
+		struct io io;
+		struct read_io read;
+		struct write_io write;
+		struct commit_io commit;
+	};
+};
+
+static struct nfsdio_req *req_of_io(struct io *io)
+{
+	return (struct nfsdio_req *)((char *)io - offsetof(struct nfsdio_req, io));
+}
+
+static void pump(struct nfsdio_lane *l);
+
+void nfsdio_req_drop(struct nfsdio *n)
+{
+	struct nfsdio_req *r;
+
+	while ((r = n->spare)) {
+		n->spare = r->next;
+		free(r);
+	}
+}
+
+static void fill_result(const struct nfsdio_req *r, struct nfsdio_result *out)
+{
+	*out = (struct nfsdio_result){
+		.res = r->io.res,
+		.st = r->io.have_st ? &r->io.st : NULL,
+		.decision = r->what == REQ_COMMIT ? "" : dio_disposition_name(r->io.plan.why),
+	};
+	if (r->what == REQ_READ)
+		out->eof = r->read.eof;
+	else
+		out->verifier = r->what == REQ_WRITE ? r->write.verf : r->commit.verf;
+	if (r->what == REQ_WRITE)
+		out->committed = (enum nfsdio_stable)r->write.committed;
+}
+
+static void on_io(struct io *io)
+{
+	struct nfsdio_req *r = req_of_io(io);
+	struct nfsdio_lane *l = r->lane;
+	struct nfsdio *n = l->n;
+	struct nfsdio_result result;
+
+	if (r->what == REQ_READ && io->res > 0 && r->read.data != r->mem)
+		memcpy(r->mem, r->read.data, (size_t)io->res);
+	buf_return(r->buf);
+	l->bytes -= r->count;
+	fill_result(r, &result);
+	/* Before the callback, so that it may close the file. */
+	atomic_fetch_sub(&r->f->busy, 1);
+	r->done(r->arg, &result);
+	pump(l);
+	pthread_mutex_lock(&n->lock);
+	r->next = n->spare;
+	n->spare = r;
+	if (--n->inflight == 0)
+		pthread_cond_broadcast(&n->idle);
+	pthread_mutex_unlock(&n->lock);
+}
+
+/* `b` NULL: in place. */
+static void begin_with(struct nfsdio_req *r, struct buf *b)
+{
+	r->buf = b;
+	if (r->what == REQ_READ) {
+		r->read.buf = b ? b : &r->in_place;
+		read_start(&r->read);
+		return;
+	}
+	r->write.buf = b;
+	r->write.data = r->mem;
+	if (b) {
+		r->write.data = b->base + r->write.offset % (uint64_t)sysconf(_SC_PAGESIZE);
+		memcpy((void *)r->write.data, r->mem, r->count);
+	}
+	write_start(&r->write);
+}
+
+static void on_buffer(struct pool_waiter *w, struct buf *b)
+{
+	begin_with((struct nfsdio_req *)((char *)w - offsetof(struct nfsdio_req, waiter)), b);
+}
+
+/* May the caller's memory be used as it is, whatever the plan turns out to be? */
+static bool in_place(const struct nfsdio_req *r)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const struct root_io *io = &r->f->root.io;
+
+	if (r->what == REQ_WRITE)
+		return io->write_mode != DIO_MODE_DIRECT || r->f->file.dio_fd < 0 ||
+		       (uintptr_t)r->mem % page == r->write.offset % page;
+	return io->read_mode != DIO_MODE_DIRECT || r->f->file.dio_fd < 0 ||
+	       !((uintptr_t)r->mem % page || r->count % page || r->read.offset % page);
+}
+
+static void begin(struct nfsdio_req *r)
+{
+	struct buf *b;
+
+	r->io.ring = r->lane->ring;
+	if (r->what == REQ_COMMIT) {
+		commit_start(&r->commit);
+	} else if (in_place(r)) {
+		r->in_place = (struct buf){ .base = r->mem, .size = r->count, .index = -1 };
+		begin_with(r, NULL);
+	} else {
+		r->waiter.ready = on_buffer;
+		b = pool_borrow_or_wait(r->lane->pool, read_space(r->count), &r->waiter);
+		if (b)
+			begin_with(r, b);
+	}
+}
+
+/* Begin what waits, as far as the budget goes; one operation always may. */
+static void pump(struct nfsdio_lane *l)
+{
+	struct nfsdio_req *r;
+
+	while ((r = l->queue) && (!l->bytes || l->bytes + r->count <= l->n->p.max_bytes)) {
+		l->queue = r->next;
+		if (!l->queue)
+			l->tail = &l->queue;
+		l->bytes += r->count;
+		begin(r);
+	}
+}
+
+static void on_arrive(struct op *op, int res, bool more)
+{
+	struct nfsdio_req *r = (struct nfsdio_req *)((char *)op - offsetof(struct nfsdio_req, arrive));
+	struct nfsdio_lane *l = r->lane;
+
+	(void)res;
+	(void)more;
+	r->next = NULL;
+	*l->tail = r;
+	l->tail = &r->next;
+	pump(l);
+}
+
+static struct nfsdio_req *req_get(struct nfsdio *n)
+{
+	struct nfsdio_req *r;
+
+	pthread_mutex_lock(&n->lock);
+	r = n->spare;
+	if (r)
+		n->spare = r->next;
+	else
+		r = malloc(sizeof(*r));
+	if (r)
+		n->inflight++;
+	pthread_mutex_unlock(&n->lock);
+	if (r)
+		memset(r, 0, sizeof(*r));
+	return r;
+}
+
+static struct nfsdio_req *req_new(struct nfsdio_file *f, uint32_t count, nfsdio_done *done, void *arg)
+{
+	struct nfsdio *n = f->n;
+	struct nfsdio_req *r = req_get(n);
+
+	if (!r)
+		return NULL;
+	atomic_fetch_add(&f->busy, 1);
+	r->f = f;
+	r->lane = &n->lane[atomic_fetch_add(&n->next_lane, 1) % n->nlanes];
+	r->count = count;
+	r->done = done;
+	r->arg = arg;
+	r->io.file = &f->file;
+	r->io.verifier = &n->verifier;
+	r->io.done = on_io;
+	r->arrive.done = on_arrive;
+	return r;
+}
+
+int nfsdio_read(struct nfsdio_file *f, void *buf, uint32_t count, uint64_t offset,
+		nfsdio_done *done, void *arg)
+{
+	struct nfsdio_req *r;
+
+	if (count > f->n->p.max_io || offset > INT64_MAX)
+		return -EINVAL;
+	r = req_new(f, count, done, arg);
+	if (!r)
+		return -ENOMEM;
+	r->what = REQ_READ;
+	r->mem = buf;
+	r->read.offset = offset;
+	r->read.count = count;
+	ring_post(r->lane->ring, &r->arrive, 0);
+	return 0;
+}
+
+int nfsdio_write(struct nfsdio_file *f, const void *buf, uint32_t count, uint64_t offset,
+		 enum nfsdio_stable stable, nfsdio_done *done, void *arg)
+{
+	struct nfsdio_req *r;
+
+	if (count > f->n->p.max_io || offset > INT64_MAX || stable > NFSDIO_FILE_SYNC)
+		return -EINVAL;
+	r = req_new(f, count, done, arg);
+	if (!r)
+		return -ENOMEM;
+	r->what = REQ_WRITE;
+	r->mem = (void *)buf;
+	r->write.offset = offset;
+	r->write.count = count;
+	r->write.stable = (enum io_stable)stable;
+	ring_post(r->lane->ring, &r->arrive, 0);
+	return 0;
+}
+
+int nfsdio_commit(struct nfsdio_file *f, uint64_t offset, uint32_t count, nfsdio_done *done,
+		  void *arg)
+{
+	struct nfsdio_req *r = req_new(f, 0, done, arg);
+
+	if (!r)
+		return -ENOMEM;
+	r->what = REQ_COMMIT;
+	r->commit.offset = offset;
+	r->commit.count = count;
+	ring_post(r->lane->ring, &r->arrive, 0);
+	return 0;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A program that has nothing but <nfsdio.h> and libnfsdio.so. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nfsdio.h>
+
+#include "tests/lib/unit.h"
+
+struct outcome {
+	sem_t sem;
+	struct nfsdio_result r;
+	struct stat st;
+};
+
+static struct nfsdio *n;
+static char path[] = "/tmp/nfsdio-XXXXXX";
+
+static void on_done(void *arg, const struct nfsdio_result *r)
+{
+	struct outcome *o = arg;
+
+	o->r = *r;
+	if (r->st)
+		o->st = *r->st;
+	sem_post(&o->sem);
+}
+
+static void wait_for(struct outcome *o)
+{
+	while (sem_wait(&o->sem) < 0)
+		ck_assert_int_eq(errno, EINTR);
+	ck_assert_ptr_nonnull(o->r.st);
+}
+
+/* Loop index 0: io_uring where there is one; 1: threads. */
+static void setup(int i)
+{
+	struct nfsdio_params p = { .engine = i ? NFSDIO_ENGINE_THREADS : NFSDIO_ENGINE_AUTO,
+				   .threads = 2, .max_bytes = 2 << 20 };
+	int fd = mkstemp(path);
+
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	ck_assert_int_eq(nfsdio_new(&n, &p), 0);
+	ck_assert_uint_gt(strlen(nfsdio_engine(n)), 0);
+}
+
+static void teardown(void)
+{
+	unlink(path);
+	nfsdio_free(n);
+}
+
+static void round_trip(struct nfsdio_file *f, uint8_t *mem, uint64_t offset, uint32_t count,
+		       enum nfsdio_stable stable)
+{
+	static uint8_t back[1 << 20] __attribute__((aligned(4096)));
+	struct outcome o;
+
+	sem_init(&o.sem, 0, 0);
+	for (uint32_t i = 0; i < count; i++)
+		mem[i] = (uint8_t)(i * 11 + offset + i / 249);
+	ck_assert_int_eq(nfsdio_write(f, mem, count, offset, stable, on_done, &o), 0);
+	wait_for(&o);
+	ck_assert_int_eq(o.r.res, count);
+	ck_assert_int_ge(o.r.committed, stable);
+	ck_assert_uint_eq(o.r.verifier, nfsdio_verifier(n));
+	ck_assert_int_eq(nfsdio_read(f, back, count, offset, on_done, &o), 0);
+	wait_for(&o);
+	ck_assert_int_eq(o.r.res, count);
+	ck_assert_mem_eq(back, mem, count);
+	ck_assert(o.r.eof == (offset + count >= (uint64_t)o.st.st_size));
+	/* And to memory that is in phase with nothing. */
+	ck_assert_int_eq(nfsdio_read(f, back + 1, count - 1, offset + 1, on_done, &o), 0);
+	wait_for(&o);
+	ck_assert_int_eq(o.r.res, (int)count - 1);
+	ck_assert_mem_eq(back + 1, mem + 1, count - 1);
+	sem_destroy(&o.sem);
+}
+
+START_TEST(every_mode_and_rule_round_trips)
+{
+	static uint8_t mem[(1 << 20) + 8192] __attribute__((aligned(4096)));
+	struct outcome o;
+
+	setup(_i);
+	sem_init(&o.sem, 0, 0);
+	for (int m = 0; m < 3 * 3 * 4; m++) {
+		struct nfsdio_file_params p = { (enum nfsdio_mode)(m % 3), (enum nfsdio_mode)(m / 3 % 3),
+						(enum nfsdio_rule)(m / 9), 32768, 0 };
+		struct nfsdio_file *f;
+
+		ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, &p), 0);
+		round_trip(f, mem, 0, 65536, NFSDIO_UNSTABLE);
+		round_trip(f, mem + 1000, 1000, 47008, NFSDIO_DATA_SYNC);
+		round_trip(f, mem + 77, 3, 100003, NFSDIO_UNSTABLE);
+		round_trip(f, mem, 512, 1 << 20, NFSDIO_FILE_SYNC);
+		ck_assert_int_eq(nfsdio_commit(f, 0, 0, on_done, &o), 0);
+		wait_for(&o);
+		ck_assert_int_eq(o.r.res, 0);
+		ck_assert_int_eq(nfsdio_file_close(f), 0);
+	}
+	sem_destroy(&o.sem);
+	teardown();
+}
+END_TEST
+
+START_TEST(explains_and_counts_what_it_does)
+{
+	static uint8_t mem[65536] __attribute__((aligned(4096)));
+	struct nfsdio_stats s;
+	struct nfsdio_file *f;
+	uint64_t ops = 0;
+	char text[200];
+	bool split;
+
+	setup(_i);
+	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, NULL), 0);
+	nfsdio_explain(f, NFSDIO_WRITE, 1000, 47008, text, sizeof(text));
+	split = strncmp(text, "SPLIT: 3096 at 1000 buffered, 40960 at 4096 direct, ", 51) == 0;
+	ck_assert_msg(split || strncmp(text, "NO_ALIGN: ", 10) == 0, "%s", text);
+	nfsdio_explain(f, NFSDIO_WRITE, 1000, 47008, text, 6);
+	ck_assert_uint_le(strlen(text), 5);
+	round_trip(f, mem + 1000, 1000, 47008, NFSDIO_UNSTABLE);
+	nfsdio_file_stats(f, &s);
+	for (unsigned i = 0; nfsdio_decision_name(i); i++) {
+		ops += s.ops[NFSDIO_WRITE][i];
+		if (!strcmp(nfsdio_decision_name(i), split ? "SPLIT" : "NO_ALIGN"))
+			ck_assert_uint_eq(s.ops[NFSDIO_WRITE][i], 1);
+	}
+	ck_assert_uint_eq(ops, 1);
+	ck_assert_uint_eq(s.payload[NFSDIO_WRITE], 47008);
+	if (split)
+		ck_assert_uint_eq(s.head + s.middle + s.tail, 47008);
+	ck_assert_int_eq(nfsdio_file_close(f), 0);
+	teardown();
+}
+END_TEST
+
+START_TEST(refuses_what_cannot_be)
+{
+	struct nfsdio_file_params bad = { (enum nfsdio_mode)7, NFSDIO_DIRECT, NFSDIO_PAGE, 0, 0 };
+	struct nfsdio_file *f;
+	char c;
+
+	setup(_i);
+	ck_assert_int_eq(nfsdio_file_open(n, &f, "/tmp", O_RDONLY, 0, NULL), -EISDIR);
+	ck_assert_int_eq(nfsdio_file_open(n, &f, "/dev/null", O_RDWR, 0, NULL), -EINVAL);
+	ck_assert_int_eq(nfsdio_file_open(n, &f, "/nowhere/x", O_RDONLY, 0, NULL), -ENOENT);
+	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_WRONLY, 0, NULL), -EINVAL);
+	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, &bad), -EINVAL);
+	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, NULL), 0);
+	ck_assert_int_eq(nfsdio_read(f, &c, 1, 1ull << 63, on_done, NULL), -EINVAL);
+	ck_assert_int_eq(nfsdio_write(f, &c, (1 << 20) + 1, 0, NFSDIO_UNSTABLE, on_done, NULL), -EINVAL);
+	ck_assert_int_eq(nfsdio_write(f, &c, 1, 0, (enum nfsdio_stable)9, on_done, NULL), -EINVAL);
+	ck_assert_int_eq(nfsdio_file_close(f), 0);
+	ck_assert_int_eq(nfsdio_file_close(NULL), 0);
+	teardown();
+	nfsdio_free(NULL);
+}
+END_TEST
+
+START_TEST(wraps_descriptors_of_others)
+{
+	static uint8_t mem[65536] __attribute__((aligned(4096)));
+	struct nfsdio_file *f;
+	int fd, direct;
+
+	setup(_i);
+	fd = open(path, O_RDWR);
+	direct = open(path, O_RDWR | O_DIRECT);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(nfsdio_file_wrap(n, &f, fd, i ? direct : -1, NULL), 0);
+		round_trip(f, mem, 4096, 8192, NFSDIO_DATA_SYNC);
+		round_trip(f, mem + 100, 100, 50000, NFSDIO_UNSTABLE);
+		ck_assert_int_eq(nfsdio_file_close(f), 0);
+	}
+	/* They are still open. */
+	ck_assert_int_eq(close(fd), 0);
+	if (direct >= 0)
+		ck_assert_int_eq(close(direct), 0);
+	teardown();
+}
+END_TEST
+
+enum { MANY = 2000, CHUNK = 9001 };
+static uint8_t chunk[MANY][CHUNK];
+static atomic_int finished, wrong;
+
+static void on_chunk(void *arg, const struct nfsdio_result *r)
+{
+	(void)arg;
+	if (r->res != CHUNK)
+		wrong++;
+	finished++;
+}
+
+/* Far more than max_bytes and the buffers allow: it waits, and all of it is done when free returns. */
+START_TEST(a_flood_waits_its_turn_and_free_waits_for_it)
+{
+	struct nfsdio_file *f;
+	int fd;
+
+	setup(_i);
+	finished = wrong = 0;
+	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, NULL), 0);
+	for (int i = 0; i < MANY; i++) {
+		memset(chunk[i], i * 7 + 1, CHUNK);
+		ck_assert_int_eq(nfsdio_write(f, chunk[i], CHUNK, (uint64_t)i * CHUNK, NFSDIO_UNSTABLE,
+					      on_chunk, NULL), 0);
+	}
+	if (atomic_load(&finished) < MANY)
+		ck_assert(nfsdio_file_close(f) == -EBUSY || atomic_load(&finished) == MANY);
+	fd = open(path, O_RDONLY);
+	nfsdio_free(n);
+	ck_assert_int_eq(finished, MANY);
+	ck_assert_int_eq(wrong, 0);
+	for (int i = 0; i < MANY; i++) {
+		static uint8_t back[CHUNK];
+
+		ck_assert_int_eq(pread(fd, back, CHUNK, (off_t)i * CHUNK), CHUNK);
+		ck_assert_mem_eq(back, chunk[i], CHUNK);
+	}
+	close(fd);
+	unlink(path);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("nfsdio");
+	TCase *t = tcase_create("nfsdio");
+
+	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, every_mode_and_rule_round_trips, 0, 2);
+	tcase_add_loop_test(t, explains_and_counts_what_it_does, 0, 2);
+	tcase_add_loop_test(t, refuses_what_cannot_be, 0, 2);
+	tcase_add_loop_test(t, wraps_descriptors_of_others, 0, 2);
+	tcase_add_loop_test(t, a_flood_waits_its_turn_and_free_waits_for_it, 0, 2);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	return unit_run(suite());
+}
