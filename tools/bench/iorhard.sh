@@ -45,7 +45,7 @@ for ((i = 0; i < ROUNDS; i++)); do
 	done
 done
 printf '%s of 47,008-byte WRITEs + COMMIT, %s connection(s) x %s in flight, %s on %s, medians of %s\n' \
-	"$(numfmt --to=iec-i --suffix=B "$TOTAL")" "$CONNECTIONS" "$DEPTH" "$(stat -f -c %T "$dir")" "$(uname -r)" "$ROUNDS"
+	"$(numfmt --to=iec-i --suffix=B "$TOTAL")" "$CONNECTIONS" "$DEPTH" "$(df --output=fstype "$dir" | tail -1)" "$(uname -r)" "$ROUNDS"
 printf '%-16s %12s %10s %12s %10s\n' rule 'new MiB/s' 'CPU s' 'again MiB/s' 'CPU s'
 for r in $RULES; do
 	printf '%-16s %12s %10s %12s %10s\n' "$r" "$(median "$r.new" 1)" "$(median "$r.new" 2)" \
