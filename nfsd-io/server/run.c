@@ -13,11 +13,16 @@
 
 extern char **environ;
 
-/* The environment with our two words in front; getenv() takes the first. */
+static bool is_ours(const char *word)
+{
+	return !strncmp(word, "NFSD_IO_PORT=", 13) || !strncmp(word, "NFSD_IO_EXPORT=", 15);
+}
+
+/* The environment with our two words in place of what a server around this one set. */
 static char **make_environment(char *port, char *export)
 {
+	size_t n = 0, i;
 	char **env;
-	size_t n = 0;
 
 	while (environ[n])
 		n++;
@@ -26,7 +31,10 @@ static char **make_environment(char *port, char *export)
 		return NULL;
 	env[0] = port;
 	env[1] = export;
-	memcpy(env + 2, environ, n * sizeof(*env));
+	n = 2;
+	for (i = 0; environ[i]; i++)
+		if (!is_ours(environ[i]))
+			env[n++] = environ[i];
 	return env;
 }
 
