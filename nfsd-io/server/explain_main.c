@@ -91,7 +91,7 @@ static void parse_word(struct args *a, const char *arg, struct argp_state *state
 	switch (a->nwords++) {
 	case 0:
 		if (strcmp(arg, "read") && strcmp(arg, "write"))
-			argp_error(state, "%s: read or write was expected", arg);
+			argp_error(state, "read or write was expected first");
 		f->op = strcmp(arg, "read") ? DIO_WRITE : DIO_READ;
 		break;
 	case 1:
