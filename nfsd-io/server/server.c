@@ -554,6 +554,27 @@ void server_worker_info(struct server *s, unsigned n, struct worker_info *out)
 	out->buffers_in_use = w->buffers_in_use;
 }
 
+void server_connections(struct server *s, struct connection_info *out)
+{
+	struct port_stats ps;
+	unsigned i;
+
+	port_stats(s->port, &ps);
+	*out = (struct connection_info){
+		.open = connreg_count(s->conns),
+		.max = s->fds.connections,
+		.refused = ps.refused,
+		.shortages = ps.shortages,
+	};
+	for (i = 0; i < s->nworkers; i++) {
+		const struct worker_cuts *cuts = &s->workers[i]->cuts;
+
+		out->bad_record += cuts->bad_record;
+		out->slow_call += cuts->slow_call;
+		out->slow_reply += cuts->slow_reply;
+	}
+}
+
 /* req_stats is an array of counters in all but name. */
 void server_req_stats(struct server *s, struct req_stats *sum)
 {

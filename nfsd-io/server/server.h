@@ -37,6 +37,17 @@ struct worker_info {
 	unsigned inflight, buffers_in_use;
 };
 unsigned server_workers(struct server *s);
+
+/* Since the start, but for `open` and `max`. */
+struct connection_info {
+	unsigned open, max;
+	uint64_t refused;    /* over max-connections */
+	uint64_t shortages;  /* out of descriptors or memory at accept */
+	uint64_t bad_record; /* closed: oversize record or endless empty fragments */
+	uint64_t slow_call;  /* closed: a call that did not arrive in time */
+	uint64_t slow_reply; /* closed: a reply that was not taken in time */
+};
+void server_connections(struct server *s, struct connection_info *out);
 void server_worker_info(struct server *s, unsigned n, struct worker_info *out);
 void server_req_stats(struct server *s, struct req_stats *sum);
 const struct proto_env *server_env(struct server *s);

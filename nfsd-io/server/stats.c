@@ -205,6 +205,22 @@ static json_t *workers_json(struct server *s)
 	return list;
 }
 
+static json_t *connections_json(struct server *s)
+{
+	struct connection_info c = {0};
+	json_t *o = json_object();
+
+	server_connections(s, &c);
+	put(o, "open", c.open);
+	put(o, "max", c.max);
+	put(o, "refused", c.refused);
+	put(o, "shortages", c.shortages);
+	put(o, "bad_record", c.bad_record);
+	put(o, "slow_call", c.slow_call);
+	put(o, "slow_reply", c.slow_reply);
+	return o;
+}
+
 json_t *stats_json(struct server *s)
 {
 	const struct proto_env *env = server_env(s);
@@ -228,5 +244,6 @@ json_t *stats_json(struct server *s)
 	json_object_set_new(o, "files", files_json(env->files));
 	json_object_set_new(o, "drc", drc_json(env->drc));
 	json_object_set_new(o, "workers", workers_json(s));
+	json_object_set_new(o, "connections", connections_json(s));
 	return o;
 }

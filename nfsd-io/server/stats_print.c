@@ -138,15 +138,14 @@ static void print_rest(FILE *out, const json_t *a)
 {
 	const json_t *rpc = json_object_get(a, "rpc"), *f = json_object_get(a, "files"),
 		     *d = json_object_get(a, "drc");
-	const json_t *w;
-	uint64_t connections = 0, accepted = 0, inflight = 0, buffers = 0;
+	const json_t *w, *c = json_object_get(a, "connections");
+	uint64_t accepted = 0, inflight = 0, buffers = 0;
 	struct grid g = {0};
-	char line[6][200];
+	char line[7][200];
 	size_t i;
 
 	json_array_foreach(json_object_get(a, "workers"), i, w)
 	{
-		connections += num(w, "connections");
 		accepted += num(w, "accepted");
 		inflight += num(w, "inflight");
 		buffers += num(w, "buffers_in_use");
@@ -170,15 +169,20 @@ static void print_rest(FILE *out, const json_t *a)
 		 grid_count(num(d, "entries")), grid_bytes(num(d, "bytes")),
 		 grid_count(num(d, "hits")), grid_count(num(d, "in_progress")),
 		 grid_count(num(d, "evicted")));
-	snprintf(line[5], sizeof(line[5]), "%s now, %s in all; in flight %s, buffers %s",
-		 grid_count(connections), grid_count(accepted), grid_count(inflight),
-		 grid_count(buffers));
+	snprintf(line[5], sizeof(line[5]), "%s now of %s, %s in all; in flight %s, buffers %s",
+		 grid_count(num(c, "open")), grid_count(num(c, "max")), grid_count(accepted),
+		 grid_count(inflight), grid_count(buffers));
+	snprintf(line[6], sizeof(line[6]),
+		 "refused %s, closed for bad records %s, slow calls %s, replies not taken %s",
+		 grid_count(num(c, "refused")), grid_count(num(c, "bad_record")),
+		 grid_count(num(c, "slow_call")), grid_count(num(c, "slow_reply")));
 	grid_row(&g, "rpc", line[0], NULL);
 	grid_row(&g, "", line[1], NULL);
 	grid_row(&g, "WRITE data", line[2], NULL);
 	grid_row(&g, "files", line[3], NULL);
 	grid_row(&g, "replies", line[4], NULL);
 	grid_row(&g, "connections", line[5], NULL);
+	grid_row(&g, "", line[6], NULL);
 	fputc('\n', out);
 	grid_print(&g, out, 0);
 }

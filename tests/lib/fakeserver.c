@@ -90,6 +90,11 @@ void server_worker_info(struct server *s, unsigned n, struct worker_info *out)
 	*out = s->worker;
 }
 
+void server_connections(struct server *s, struct connection_info *out)
+{
+	*out = s->connections;
+}
+
 void server_req_stats(struct server *s, struct req_stats *sum)
 {
 	*sum = s->stats;

@@ -11,6 +11,7 @@ struct server {
 	struct req_stats stats;
 	struct proto_env env;
 	struct worker_info worker;
+	struct connection_info connections;
 	int reload_result; /* what server_reload() returns */
 	unsigned reloads, stops;
 };
