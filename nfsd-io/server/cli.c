@@ -208,18 +208,9 @@ int cli_stats(const struct cli *c)
 
 int cli_reload(const struct cli *c)
 {
-	json_t *answer, *o;
+	json_t *answer;
 	int code = ctlclient_ask(c->name, c->socket, "reload", &answer);
-	size_t i;
 
-	json_array_foreach(answer, i, o)
-	{
-		const char *text = json_string_value(json_object_get(o, "message"));
-
-		fprintf(stderr, "%s%s\n",
-			json_is_true(json_object_get(o, "warning")) ? "warning: " : "",
-			text ? text : "");
-	}
 	json_decref(answer);
 	return code;
 }

@@ -300,16 +300,16 @@ static void give_to_group(const char *path, const char *name)
 		log_line(LOG_WARNING, "[control] group: %s: %s", path, strerror(errno));
 }
 
-static int listen_at(struct control *ctl, const struct conf *conf)
+static int listen_at(struct control *ctl, const struct conf *conf, const char *path)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 	struct stat st;
 	int err;
 
-	if (strlen(conf->socket) >= sizeof(sun.sun_path))
+	if (strlen(path) >= sizeof(sun.sun_path))
 		return -ENAMETOOLONG;
-	strcpy(sun.sun_path, conf->socket);
-	make_parent(conf->socket);
+	strcpy(sun.sun_path, path);
+	make_parent(path);
 	err = clear_stale(&sun);
 	if (err)
 		return err;
@@ -318,15 +318,36 @@ static int listen_at(struct control *ctl, const struct conf *conf)
 	if (ctl->listen_fd < 0 || fchmod(ctl->listen_fd, conf->socket_mode) ||
 	    bind(ctl->listen_fd, (struct sockaddr *)&sun, sizeof(sun)))
 		return -errno;
-	ctl->path = strdup(conf->socket);
-	if (!lstat(conf->socket, &st)) {
+	ctl->path = strdup(path);
+	if (!lstat(path, &st)) {
 		ctl->dev = st.st_dev;
 		ctl->ino = st.st_ino;
 	}
-	give_to_group(conf->socket, conf->socket_group);
+	give_to_group(path, conf->socket_group);
 	/* chown() clears no mode bits of a socket, but a umask may have at bind(). */
-	chmod(conf->socket, conf->socket_mode);
+	chmod(path, conf->socket_mode);
 	return ctl->path && !listen(ctl->listen_fd, BACKLOG) ? 0 : -errno;
+}
+
+/*
+ * Nobody configured the embedded default's socket, and several may run at a
+ * time: the second takes a name of its own.
+ */
+static int listen_somewhere(struct control *ctl, const struct conf *conf)
+{
+	int err = listen_at(ctl, conf, conf->socket);
+	char *own;
+
+	if (err != -EADDRINUSE || !conf->embedded)
+		return err;
+	if (asprintf(&own, "%s.%d", conf->socket, (int)getpid()) < 0)
+		return -ENOMEM;
+	err = listen_at(ctl, conf, own);
+	if (!err)
+		log_line(LOG_NOTICE, "another server answers at %s: the control socket is %s",
+			 conf->socket, own);
+	free(own);
+	return err;
 }
 
 static void control_free(struct control *ctl)
@@ -355,7 +376,7 @@ int control_start(struct control **out, struct server *s)
 	for (unsigned i = 0; i < CLIENTS_MAX; i++)
 		ctl->clients[i].fd = -1;
 	ctl->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = ctl->wake_fd < 0 ? -errno : listen_at(ctl, server_conf(s));
+	err = ctl->wake_fd < 0 ? -errno : listen_somewhere(ctl, server_conf(s));
 	if (!err)
 		err = -pthread_create(&ctl->thread, NULL, control_thread, ctl);
 	if (err) {

@@ -15,7 +15,8 @@ struct control;
 
 /*
  * Listen where server_conf() says.  A socket file left by a dead server is
- * replaced; -EADDRINUSE when somebody answers there.  0 or -errno.
+ * replaced; -EADDRINUSE when somebody answers there, except that the embedded
+ * default then takes a name of its own.  0 or -errno.
  */
 int control_start(struct control **out, struct server *s);
 /* NULL is fine.  Joins the thread, removes the socket file. */

@@ -123,6 +123,22 @@ static int read_answer(FILE *in, json_t *answer, json_t **last)
 	return *last ? 0 : -EPROTO;
 }
 
+/* Messages on the way to the verdict. */
+static void print_messages(const json_t *answer)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(answer, i, o)
+	{
+		const char *text = json_string_value(json_object_get(o, "message"));
+		bool warning = json_is_true(json_object_get(o, "warning"));
+
+		if (text)
+			fprintf(stderr, "%s%s\n", warning ? "warning: " : "", text);
+	}
+}
+
 static int verdict(const char *name, const json_t *last)
 {
 	const char *error = json_string_value(json_object_get(last, "error"));
@@ -153,6 +169,7 @@ int ctlclient_ask(const char *name, const char *socket, const char *line, json_t
 		fprintf(stderr, "%s: no answer from %s\n", name, path);
 		code = CODE_NOT_RUNNING;
 	} else {
+		print_messages(*answer);
 		code = verdict(name, last);
 	}
 	if (io)

@@ -10,7 +10,7 @@
  * where the installed configuration says, or where the embedded default
  * listens.  *answer: array of what came before the last object; the caller
  * frees it.  Returns the exit code: 0, the server's own, or 7 when nobody
- * answers; what is wrong is on standard error, with name in front.
+ * answers; what is wrong, and each "message", is on standard error.
  */
 int ctlclient_ask(const char *name, const char *socket, const char *line, json_t **answer);
 

@@ -212,6 +212,10 @@ START_TEST(a_socket_somebody_answers_at_is_left_alone)
 
 	ck_assert_int_eq(control_start(&second, &server), -EADDRINUSE);
 	ck_assert_int_eq(access(path, F_OK), 0);
+	server.conf.embedded = true;
+	ck_assert_int_eq(control_start(&second, &server), 0);
+	control_stop(second);
+	ck_assert_int_eq(access(path, F_OK), 0);
 }
 END_TEST
 

@@ -403,6 +403,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("exports");
 	TCase *tc = tcase_create("exports");
 
+	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, one_line_is_a_full_configuration);
 	tcase_add_test(tc, every_kind_of_client_is_told_apart_and_put_in_match_order);

@@ -152,6 +152,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("log");
 	TCase *t = tcase_create("log");
 
+	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, a_line_is_a_line_and_less_important_ones_are_dropped);
 	tcase_add_test(t, what_a_peer_sends_cannot_forge_a_line);

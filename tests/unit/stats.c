@@ -219,6 +219,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("stats");
 	TCase *t = tcase_create("stats");
 
+	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, banks_are_summed_and_parts_add_up);
 	tcase_add_test(t, a_mode_that_is_not_effective_says_why);
