@@ -155,17 +155,21 @@ static bool probe_ctime_moves(int fd)
 	return true;
 }
 
-static bool probe_handles(int real_fd)
+/* "" when handles can be made and opened, else why not. */
+static const char *probe_handles(int real_fd)
 {
 	struct khandle k;
-	int fd = khandle_of(real_fd, &k);
+	int fd;
 
-	if (fd == 0)
-		fd = khandle_open(real_fd, &k);
+	if (khandle_of(real_fd, &k) < 0)
+		return "the file system gives no file handles";
+	fd = khandle_open(real_fd, &k);
+	if (fd == -EPERM)
+		return "open_by_handle_at needs CAP_DAC_READ_SEARCH";
 	if (fd < 0)
-		return false;
+		return "open_by_handle_at is refused";
 	close(fd);
-	return true;
+	return "";
 }
 
 /* What only a file can tell: one of our own when we may, else one that is there. */
@@ -192,7 +196,7 @@ int probe_run(int dirfd, struct probe *out)
 	struct statvfs sv;
 	int fd;
 
-	*out = (struct probe){ 0 };
+	*out = (struct probe){ .handles_why = "the directory cannot be read" };
 	if (fstatvfs(dirfd, &sv) < 0)
 		return -errno;
 	out->read_only = sv.f_flag & ST_RDONLY;
@@ -205,7 +209,8 @@ int probe_run(int dirfd, struct probe *out)
 		return 0;
 	}
 	probe_identify(fd, out);
-	out->handles = probe_handles(fd);
+	out->handles_why = probe_handles(fd);
+	out->handles = !*out->handles_why;
 	probe_file(fd, out);
 	close(fd);
 	return 0;

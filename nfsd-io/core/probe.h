@@ -24,6 +24,7 @@ struct probe {
 	bool dontcache_drops;	  /* ... and pages were really gone afterwards (new file) */
 	bool measured;		  /* a temporary file could be written; else statx on the directory tree only */
 	bool handles;		  /* name_to_handle_at and open_by_handle_at both work */
+	const char *handles_why;  /* static words; "" when they do */
 	bool ctime_moves;	  /* two changes in a row give different ctimes (multigrain, Linux >= 6.13) */
 	bool read_only;		  /* mounted ro */
 	uint8_t uuid[16];	  /* file system UUID, or derived from statfs f_fsid */

@@ -72,6 +72,11 @@ static int root_open_dir(struct root *r, const char *path, const char **why)
 	}
 	r->dev = st.st_dev;
 	r->ino = st.st_ino;
+	/* Everything is opened from its O_PATH descriptor through there. */
+	if (access("/proc/self/fd", X_OK) < 0) {
+		*why = "/proc is not mounted";
+		return -ENOTSUP;
+	}
 	return 0;
 }
 
@@ -93,7 +98,10 @@ static int root_open_handles(struct root *r, const struct root_params *p, const 
 	r->path_mode = p->force_path_mode || !r->probe.handles;
 	if (!r->path_mode) {
 		r->mount_fd = openat(r->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		r->path_mode = r->mount_fd < 0;
+		if (r->mount_fd < 0) {
+			*why = strerror(errno);
+			return -errno;
+		}
 	}
 	rc = r->path_mode ? khandle_identify(r->fd, &r->self) : khandle_of(r->fd, &r->self);
 	if (rc == 0 && r->path_mode)

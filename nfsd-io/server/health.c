@@ -133,10 +133,9 @@ static void warn_export(const struct export *x, json_t *warnings)
 	}
 	if (x->root->path_mode)
 		warn(warnings,
-		     "%s: no kernel file handles (CAP_DAC_READ_SEARCH or the file system lacks "
-		     "them): "
-		     "handles are names here, and a rename on this host makes them stale",
-		     x->path);
+		     "%s: no kernel file handles (%s): handles are names here, and a rename on "
+		     "this host makes them stale",
+		     x->path, x->root->probe.handles_why);
 	for (unsigned i = 0; i < x->nclients; i++)
 		if (x->clients[i].match == EXPORT_ANY && !*x->clients[i].pattern)
 			warn(warnings, "%s:%u: %s is exported to the world: no client is named",

@@ -92,10 +92,15 @@ static void turned(void *arg)
 
 /* --- start --------------------------------------------------------------------- */
 
+static int complain_why(int err, const char *what, const char *why)
+{
+	log_line(LOG_ERR, "%s: %s", what, why);
+	return err;
+}
+
 static int complain(int err, const char *what)
 {
-	log_line(LOG_ERR, "%s: %s", what, strerror(-err));
-	return err;
+	return complain_why(err, what, strerror(-err));
 }
 
 static void print_errors(struct conf_errors *e)
@@ -136,7 +141,7 @@ static int make_env(struct server *s, const struct conf *c)
 		return complain(-errno, c->state_dir);
 	err = handle_key_load(&env->key, c->key_file);
 	if (err)
-		return complain(err, c->key_file);
+		return complain_why(err, c->key_file, handle_key_why(err));
 	err = connreg_new(&s->conns);
 	if (!err)
 		err = groups_new(&s->groups);
@@ -212,11 +217,16 @@ static void announce(struct server *s)
 	unsigned i, up = 0;
 
 	for (i = 0; i < t->n; i++) {
-		up += !t->exports[i].down;
-		if (t->exports[i].down)
-			log_line(LOG_WARNING, "%s: not served: %s", t->exports[i].path, t->exports[i].down);
+		const struct export *x = &t->exports[i];
+
+		up += !x->down;
+		if (x->down)
+			log_line(LOG_WARNING, "%s: not served: %s", x->path, x->down);
 		else
-			log_line(LOG_INFO, "serving %s", t->exports[i].path);
+			log_line(LOG_INFO, "serving %s", x->path);
+		if (x->root && x->root->path_mode)
+			log_line(LOG_WARNING, "%s: handles are names here: %s", x->path,
+				 x->root->probe.handles_why);
 	}
 	snprintf(status, sizeof(status), "serving %u of %u exports on port %u", up, t->n, s->number);
 	export_table_put(t);

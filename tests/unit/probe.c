@@ -43,6 +43,7 @@ START_TEST(tells_the_file_system_and_what_it_can)
 	ck_assert_str_eq(p.fstype, everyfs[_i].fstype);
 	ck_assert(p.measured);
 	ck_assert(p.handles);
+	ck_assert_str_eq(p.handles_why, "");
 	ck_assert(!p.read_only);
 	ck_assert_int_eq(p.uuid_stable, _i != EVERYFS_TMPFS);
 	ck_assert_int_eq(p.align.offset > 0, disk && kernel_at_least(6, 1));
@@ -142,6 +143,7 @@ START_TEST(without_privilege_there_are_no_handles)
 	ck_assert_int_eq(setuid(65534), 0);
 	p = probe_of(dir);
 	ck_assert(!p.handles);
+	ck_assert_ptr_nonnull(strstr(p.handles_why, "CAP_DAC_READ_SEARCH"));
 	ck_assert(p.measured);
 	rmdir(dir);
 }
