@@ -8,7 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#define GROUPS_NS (60 * UINT64_C(1000000000)) /* looked-up groups are believed this long */
+
+void access_forget(struct req_owner *o)
+{
+	for (unsigned i = 0; i < REQ_IDENTITIES; i++)
+		cred_put(o->identities[i].cred);
+	memset(o->identities, 0, sizeof(o->identities));
+	memset(o->matches, 0, sizeof(o->matches));
+}
 
 const struct export_client *access_client(struct req *r, const struct export *e)
 {
@@ -18,7 +29,7 @@ const struct export_client *access_client(struct req *r, const struct export *e)
 	if (!e->root)
 		return NULL;
 	if (o->generation != r->table->generation) {
-		memset(o->matches, 0, sizeof(o->matches));
+		access_forget(o);
 		o->generation = r->table->generation;
 	}
 	m = &o->matches[e->root->id % REQ_MATCHES];
@@ -43,6 +54,61 @@ bool access_needs_groups(const struct req *r)
 {
 	return r->env->manage_gids && r->env->groups && r->hdr.cred.flavor == RPCCRED_AUTH_SYS &&
 	       !r->opts->all_squash && cred_switchable();
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static struct req_identity *identity_slot(const struct req *r)
+{
+	return &r->owner->identities[(r->hdr.cred.uid ^ r->opts->anonuid) % REQ_IDENTITIES];
+}
+
+static bool identity_is(const struct req_identity *i, const struct req *r)
+{
+	const struct rpccred *rc = &r->hdr.cred;
+
+	return i->cred && i->opts == r->opts && i->flavor == rc->flavor && i->uid == rc->uid &&
+	       i->gid == rc->gid && i->ngids == rc->ngids &&
+	       !memcmp(i->gids, rc->gids, rc->ngids * sizeof(i->gids[0]));
+}
+
+/* Fill r->cred from what the connection remembers. */
+static bool recall(struct req *r)
+{
+	const struct req_identity *i = identity_slot(r);
+
+	if (!identity_is(i, r) || (access_needs_groups(r) && clock_ns() >= i->until_ns))
+		return false;
+	r->cred = cred_get(i->cred);
+	return true;
+}
+
+void access_remember(struct req *r)
+{
+	const struct rpccred *rc = &r->hdr.cred;
+	struct req_identity *i;
+
+	/* Options of a table that was replaced meanwhile are not to be found again. */
+	if (!r->cred || !r->opts || r->owner->generation != r->table->generation)
+		return;
+	i = identity_slot(r);
+	if (i->cred == r->cred)
+		return;
+	cred_put(i->cred);
+	i->opts = r->opts;
+	i->flavor = rc->flavor;
+	i->uid = rc->uid;
+	i->gid = rc->gid;
+	i->ngids = rc->ngids;
+	memcpy(i->gids, rc->gids, sizeof(i->gids));
+	i->until_ns = access_needs_groups(r) ? clock_ns() + GROUPS_NS : 0;
+	i->cred = cred_get(r->cred);
 }
 
 int access_cred(struct req *r)
@@ -92,7 +158,11 @@ int access_enter(struct req *r, const uint8_t *fh, uint32_t len, bool modifies)
 		return err;
 	if (modifies && !r->opts->rw)
 		return -EROFS;
-	return access_needs_groups(r) ? 0 : access_cred(r);
+	if (recall(r) || access_needs_groups(r))
+		return 0;
+	err = access_cred(r);
+	access_remember(r);
+	return err;
 }
 
 bool access_mode(const struct stat *st, const struct cred *c, unsigned want)

@@ -30,6 +30,10 @@ int access_check_opts(const struct req *r, const struct export_opts *o);
 /* Fill r->cred if it is NULL; may block: offload threads.  0 or -errno. */
 int access_cred(struct req *r);
 bool access_needs_groups(const struct req *r);
+/* Worker thread: keep r->cred for the next call of the same caller (access_enter() looks there). */
+void access_remember(struct req *r);
+/* Forget all matches and identities. */
+void access_forget(struct req_owner *o);
 
 /*
  * Do the mode bits let `c` do any of `want` (4 read, 2 write, 1 execute)?

@@ -7,6 +7,7 @@
 #include <syslog.h>
 #include <time.h>
 
+#include "nfsd-io/proto/access.h"
 #include "nfsd-io/proto/mount3.h"
 #include "nfsd-io/proto/v3.h"
 
@@ -215,7 +216,6 @@ void req_dispatch(struct req *r)
 	req_run(r);
 }
 
-/* The reply is whole: remember it for a retransmission, hand it over. */
 static void log_slow(const struct req *r)
 {
 	uint64_t ns = clock_ns() - r->start_ns;
@@ -226,6 +226,7 @@ static void log_slow(const struct req *r)
 			    (unsigned long long)(ns / 1000000));
 }
 
+/* The reply is whole: remember it for a retransmission, hand it over. */
 static void finish(struct req *r)
 {
 	struct msg_error err = {.kind = MSG_ERR_ACCEPTED, .accept = MSG_SYSTEM_ERR};
@@ -286,6 +287,7 @@ static void job_done(struct op *op, int res, bool more)
 	(void)res;
 	(void)more;
 	r->inflight--;
+	access_remember(r);
 	req_resume(r, r->step);
 }
 
@@ -300,6 +302,11 @@ enum req_step_result req_offload(struct req *r, void (*fn)(struct req *), req_st
 	r->job.ring = r->ring;
 	offload_submit(r->env->offload, &r->job);
 	return STEP_WAIT;
+}
+
+void req_owner_fini(struct req_owner *o)
+{
+	access_forget(o);
 }
 
 void req_retire(struct req *r)

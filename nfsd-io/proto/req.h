@@ -77,6 +77,7 @@ struct proto_env {
 };
 
 #define REQ_MATCHES 8
+#define REQ_IDENTITIES 4
 
 /* What carries the request: a connection.  Called on the worker's thread. */
 struct req_owner {
@@ -91,6 +92,13 @@ struct req_owner {
 		bool known;
 		const struct export_client *client; /* NULL: none matches */
 	} matches[REQ_MATCHES];
+	/* Identities its calls came to, so that not each one makes its own; of the same table. */
+	struct req_identity {
+		const struct export_opts *opts;
+		uint32_t flavor, uid, gid, ngids, gids[RPCCRED_GIDS_MAX]; /* as on the wire */
+		uint64_t until_ns; /* CLOCK_MONOTONIC; looked-up groups may change */
+		struct cred *cred; /* counted; NULL: empty */
+	} identities[REQ_IDENTITIES];
 };
 
 struct req {
@@ -168,6 +176,9 @@ void req_resume(struct req *r, req_step *step);
 
 /* For a step: run `fn` on an offload thread, then continue with `step`.  Returns STEP_WAIT. */
 enum req_step_result req_offload(struct req *r, void (*fn)(struct req *), req_step *step);
+
+/* The owner is about to go and has no requests left: drop what it remembered for them. */
+void req_owner_fini(struct req_owner *o);
 
 /* The reply was sent, or never will be: returns every buffer, file and reference; -> FREE.  Asserts inflight == 0. */
 void req_retire(struct req *r);

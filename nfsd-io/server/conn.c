@@ -134,6 +134,7 @@ static void reap(struct conn *c)
 	worker_unlink(w, c);
 	connreg_remove(w->p.conns, &c->reg);
 	close(c->fd);
+	req_owner_fini(&c->owner);
 	free(c);
 	atomic_fetch_sub_explicit(&w->nconns, 1, memory_order_relaxed);
 }

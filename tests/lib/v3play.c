@@ -39,8 +39,7 @@ static void on_reply(struct req_owner *o, struct req *r)
 
 static void start_files(struct v3play *p)
 {
-	struct fdcache_params fp = {
-		.offload = p->env.offload, .verifier = &p->env.verifier, .key = p->env.key};
+	struct fdcache_params fp = {.offload = p->env.offload, .verifier = &p->env.verifier};
 	struct root_params rp = {.path = p->dir, .io = ROOT_IO_DEFAULT};
 	struct drc_params dp = {0};
 	const char *why = "";
@@ -102,12 +101,13 @@ void v3play_restart(struct v3play *p)
 {
 	stop_files(p);
 	start_files(p);
-	memset(p->owner.matches, 0, sizeof(p->owner.matches));
+	req_owner_fini(&p->owner);
 	p->owner.conn++;
 }
 
 void v3play_stop(struct v3play *p)
 {
+	req_owner_fini(&p->owner);
 	stop_files(p);
 	pool_free(p->pool);
 	ring_free(p->ring);

@@ -2,6 +2,7 @@
 /* READ, WRITE, COMMIT as calls; the I/O itself is tested in read.c, write.c and commit.c. */
 #include "config.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -220,6 +221,48 @@ START_TEST(the_owner_may_whatever_the_mode_others_may_not)
 }
 END_TEST
 
+/* manage-gids: uid 1001 is in group 1000, whatever the wire says. */
+static unsigned lookups;
+
+static int groups_of(void *arg, uid_t uid, gid_t gid, gid_t **gids, unsigned *n)
+{
+	(void)arg;
+	(void)gid;
+	lookups++;
+	if (uid != 1001)
+		return -ENOENT;
+	*gids = malloc(sizeof(**gids));
+	(*gids)[0] = 1000;
+	*n = 1;
+	return 0;
+}
+
+START_TEST(groups_looked_up_replace_the_wires_and_are_remembered)
+{
+	READ3res res;
+
+	if (!cred_switchable())
+		return;
+	ck_assert_int_eq(write_at(0, "hello", 5, FILE_SYNC), NFS3_OK);
+	ck_assert_int_eq(chown(path, 0, 1000), 0);
+	ck_assert_int_eq(chmod(path, 0040), 0);
+	p.env.manage_gids = true;
+	p.env.groups = groups_of;
+	p.uid = p.gid = 1001;
+	for (unsigned i = 0; i < 10; i++)
+		expect_read(0, 5, "hello", 5, true);
+	ck_assert_uint_eq(lookups, 1);
+	p.uid = 1002;
+	p.ngids = 1;
+	p.gids[0] = 1000;
+	ck_assert_int_eq(read_at(0, 5, &res), NFS3ERR_ACCES);
+	p.table.generation++;
+	p.uid = 1001;
+	expect_read(0, 5, "hello", 5, true);
+	ck_assert_uint_eq(lookups, 3);
+}
+END_TEST
+
 START_TEST(what_may_be_run_may_be_read)
 {
 	if (!cred_switchable())
@@ -333,6 +376,7 @@ static Suite *suite(void)
 	tcase_add_test(t, a_count_that_lies_is_garbage);
 	tcase_add_test(t, a_directory_is_neither_read_nor_written);
 	tcase_add_test(t, the_owner_may_whatever_the_mode_others_may_not);
+	tcase_add_test(t, groups_looked_up_replace_the_wires_and_are_remembered);
 	tcase_add_test(t, what_may_be_run_may_be_read);
 	tcase_add_test(t, an_acl_decides_as_the_kernel_does);
 	tcase_add_test(t, a_write_by_another_clears_setuid);
