@@ -63,7 +63,7 @@ typedef void nfsdio_done(void *arg, const struct nfsdio_result *r);
 
 /* `p` NULL: all defaults. */
 NFSDIO_API int nfsdio_new(struct nfsdio **out, const struct nfsdio_params *p);
-/* Waits for what is in flight.  All files must be closed.  Not from a callback.  NULL is fine. */
+/* Waits for what is in flight; files still open may only be closed after.  Not from a callback.  NULL is fine. */
 NFSDIO_API void nfsdio_free(struct nfsdio *n);
 /* "io_uring: ..." or "threads: ..." and why; valid while the instance is. */
 NFSDIO_API const char *nfsdio_engine(const struct nfsdio *n);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -263,11 +264,26 @@ static void check_stamps(int fd, const struct stamp_map *m, unsigned gen, const 
 	}
 }
 
-/* BR-04: two threads, sixteen WRITEs each in flight, every neighbour the other's. */
+static atomic_bool reading;
+
+/* Keeps pages, and by read-ahead large folios, coming back into the cache. */
+static void *reader_thread(void *arg)
+{
+	static uint8_t buf[65536];
+	uint64_t r = 1;
+
+	while (atomic_load(&reading))
+		ck_assert_int_ge(pread(*(int *)arg, buf, sizeof(buf),
+				       (off_t)(stamp_random(&r) % STAMPED)), 0);
+	return NULL;
+}
+
+/* BR-04: two threads, sixteen WRITEs each in flight, every neighbour the other's; a third reads. */
 static void neighbours(const char *dir, unsigned engine, uint64_t seed)
 {
 	struct stamp_map map;
 	struct iofile nf;
+	pthread_t reader;
 
 	rnd = seed;
 	iofile_up(&nf, dir, 0);
@@ -276,6 +292,8 @@ static void neighbours(const char *dir, unsigned engine, uint64_t seed)
 		struct writer w[2];
 
 		iofile_mode(&nf, DIO_MODE_DIRECT, (enum dio_rule)(gen % DIO_RULE_COUNT));
+		atomic_store(&reading, true);
+		ck_assert_int_eq(pthread_create(&reader, NULL, reader_thread, &nf.file.fd), 0);
 		for (unsigned i = 0; i < 2; i++) {
 			w[i] = (struct writer){ .f = &nf, .map = &map, .engine = engine, .first = i,
 						.step = 2, .gen = gen };
@@ -285,6 +303,8 @@ static void neighbours(const char *dir, unsigned engine, uint64_t seed)
 			pthread_join(w[i].tid, NULL);
 			ck_assert_uint_eq(w[i].failed, 0);
 		}
+		atomic_store(&reading, false);
+		pthread_join(reader, NULL);
 		check_stamps(nf.file.fd, &map, gen, "cached");
 		ck_assert_int_eq(fsync(nf.file.fd), 0);
 		ck_assert_int_eq(posix_fadvise(nf.file.fd, 0, 0, POSIX_FADV_DONTNEED), 0);
