@@ -12,11 +12,11 @@
 #include "nfsd-io/server/exports.h"
 #include "nfsd-io/server/health.h"
 
-static unsigned print_errors(const struct cli *c, const struct conf_errors *e, unsigned from)
+static unsigned print_errors(const struct cli *c, const struct conf_errors *e)
 {
 	unsigned problems = 0;
 
-	for (unsigned i = from; i < e->n; i++) {
+	for (unsigned i = 0; i < e->n; i++) {
 		bool only_warning = e->warning[i] && !c->strict;
 
 		printf("  %s: %s\n", e->warning[i] ? "warning" : "error", e->line[i]);
@@ -81,18 +81,14 @@ int cli_check_run(const struct cli *c)
 				 .nexport_args = c->nexports};
 	struct conf_errors e = {0};
 	struct export_table *t = NULL;
-	unsigned problems = 0, seen;
+	unsigned problems = 0;
 	struct conf conf;
 	int code = CLI_OK;
 
-	if (conf_load(&conf, &o, &e))
+	if (conf_load(&conf, &o, &e) || exports_load(&t, &conf, NULL, &e))
 		code = CLI_CONFIG;
 	printf("configuration%s\n", e.n ? "" : ": no problem");
-	problems += print_errors(c, &e, 0);
-	seen = e.n;
-	if (!code && exports_load(&t, &conf, NULL, &e))
-		code = CLI_CONFIG;
-	problems += print_errors(c, &e, seen);
+	problems += print_errors(c, &e);
 	if (t) {
 		problems += check_engine(&conf);
 		problems += check_table(c, t);

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #define WORD_MAX 40
+#define NEAR_MAX 3
 
 static void store(void *field, size_t size, uint64_t v)
 {
@@ -408,7 +409,7 @@ unsigned conf_value_near(const char *word)
 {
 	size_t len = strlen(word);
 
-	return len < 4 ? 1 : len < 9 ? 2 : 3;
+	return len < 4 ? 1 : len < 9 ? 2 : NEAR_MAX;
 }
 
 static unsigned min3(unsigned a, unsigned b, unsigned c)
@@ -423,7 +424,8 @@ unsigned conf_value_distance(const char *a, const char *b)
 	unsigned d[WORD_MAX + 1][WORD_MAX + 1];
 	size_t n = strlen(a), m = strlen(b);
 
-	if (n > WORD_MAX || m > WORD_MAX)
+	/* Further apart than any typo: most words are, and need no table. */
+	if (n > WORD_MAX || m > WORD_MAX || n > m + NEAR_MAX || m > n + NEAR_MAX)
 		return WORD_MAX;
 	for (size_t i = 0; i <= n; i++) {
 		for (size_t j = 0; j <= m; j++) {

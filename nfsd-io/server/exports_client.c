@@ -148,6 +148,14 @@ void exports_client_fini(struct export_client *c)
 	c->naddrs = 0;
 }
 
+void exports_client_where(const struct export_client *c, char *out, size_t len)
+{
+	if (c->line)
+		snprintf(out, len, "%s:%u", c->file, c->line);
+	else
+		snprintf(out, len, "%s", c->file);
+}
+
 /*
  * One batch for getaddrinfo_a().  A lookup that is still in a resolver's hands
  * after the time is up cannot be called back: its memory is then left to it.

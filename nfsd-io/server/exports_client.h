@@ -13,6 +13,8 @@
  */
 int exports_client_init(struct export_client *c, const char *name, const char **why);
 void exports_client_fini(struct export_client *c);
+/* Where it was written: "file:line", or "--export". */
+void exports_client_where(const struct export_client *c, char *out, size_t len);
 
 /*
  * Look up all hosts of the table that have no address yet, at the same time,

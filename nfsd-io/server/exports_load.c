@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,8 +75,10 @@ static void check_sections(const struct export_table *t, const struct conf *c,
 
 static void host_lost(void *arg, const struct export_client *c, const char *why)
 {
-	conf_error(arg, true, "%s:%u: host %s: %s: it will match nobody", c->file, c->line,
-		   c->pattern, why);
+	char at[PATH_MAX];
+
+	exports_client_where(c, at, sizeof(at));
+	conf_error(arg, true, "%s: host %s: %s: it will match nobody", at, c->pattern, why);
 }
 
 static uint32_t fsid_of(const struct export *x)
@@ -173,16 +176,20 @@ static void open_root(struct export *x, const struct conf *c, const struct expor
 
 static void check_ids(const struct export_table *t, struct conf_errors *e)
 {
+	char at[PATH_MAX], before[PATH_MAX];
+
 	for (unsigned i = 0; i < t->n; i++) {
 		for (unsigned j = 0; j < i; j++) {
 			const struct export *a = &t->exports[j], *b = &t->exports[i];
 
-			if (a->root && b->root && a->root->id == b->root->id)
-				conf_error(e, false,
-					   "%s:%u: %s has the same id (%u) as %s at %s:%u: give "
-					   "one another fsid=",
-					   b->clients->file, b->clients->line, b->path, b->root->id,
-					   a->path, a->clients->file, a->clients->line);
+			if (!a->root || !b->root || a->root->id != b->root->id)
+				continue;
+			exports_client_where(b->clients, at, sizeof(at));
+			exports_client_where(a->clients, before, sizeof(before));
+			conf_error(
+				e, false,
+				"%s: %s has the same id (%u) as %s at %s: give one another fsid=",
+				at, b->path, b->root->id, a->path, before);
 		}
 	}
 }

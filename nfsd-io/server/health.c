@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nfsd-io/server/exports_client.h"
 #include "nfsd-io/server/exports_opts.h"
 
 static void put(json_t *o, const char *key, uint64_t n)
@@ -136,10 +137,14 @@ static void warn_export(const struct export *x, json_t *warnings)
 		     "%s: no kernel file handles (%s): handles are names here, and a rename on "
 		     "this host makes them stale",
 		     x->path, x->root->probe.handles_why);
-	for (unsigned i = 0; i < x->nclients; i++)
-		if (x->clients[i].match == EXPORT_ANY && !*x->clients[i].pattern)
-			warn(warnings, "%s:%u: %s is exported to the world: no client is named",
-			     x->clients[i].file, x->clients[i].line, x->path);
+	for (unsigned i = 0; i < x->nclients; i++) {
+		char at[4096];
+
+		if (x->clients[i].match != EXPORT_ANY || *x->clients[i].pattern)
+			continue;
+		exports_client_where(&x->clients[i], at, sizeof(at));
+		warn(warnings, "%s: %s is exported to the world: no client is named", at, x->path);
+	}
 }
 
 void health_warnings(const struct export_table *t, json_t *warnings)

@@ -99,8 +99,11 @@ void health_print_exports(FILE *out, const json_t *exports)
 		{
 			char where[300];
 
-			snprintf(where, sizeof(where), "%s:%u", str(c, "file"),
-				 (unsigned)num(c, "line"));
+			if (num(c, "line"))
+				snprintf(where, sizeof(where), "%s:%u", str(c, "file"),
+					 (unsigned)num(c, "line"));
+			else
+				snprintf(where, sizeof(where), "%s", str(c, "file"));
 			grid_row(&g, str(c, "client"), str(c, "options"), where, NULL);
 		}
 		grid_print(&g, out, 4);
