@@ -35,7 +35,10 @@ sed -i "\\|/b\"|d" "$DAEMON_DIR/exports"
 ok "reload without it" daemon_ctl reload
 tap_adopt "the removed export" handles stale "$FS_DIR/b"
 for i in {1..100}; do
-	[ $((i % 2)) = 0 ] && cp "$TAP_TMP/good" "$DAEMON_DIR/exports" || sed -i "\\|/b\"|d" "$DAEMON_DIR/exports"
+	# by rename: a file caught half written would be a mistake of ours
+	cp "$TAP_TMP/good" "$TAP_TMP/next"
+	[ $((i % 2)) = 0 ] || sed -i "\\|/b\"|d" "$TAP_TMP/next"
+	mv "$TAP_TMP/next" "$DAEMON_DIR/exports"
 	kill -HUP "$DAEMON_PID"
 done
 ok "a hundred SIGHUPs leave it alive" daemon_alive
@@ -43,7 +46,7 @@ ok "which answers" daemon_ctl status --json
 touch "$TAP_TMP/enough"
 wait $load
 is "I/O on the other export was not disturbed" $? 0
-grep '^not ok' "$TAP_TMP/load" | sed 's/^/# /'
+grep -B3 '^not ok' "$TAP_TMP/load" | sed 's/^/# /'
 : >"$DAEMON_DIR/exports"
 daemon_ctl reload >/dev/null 2>&1
 ok "removing the last export does not kill it" daemon_alive

@@ -10,6 +10,7 @@ storm() { local v=$1; shift; "$BUILDDIR/tests/e2e/storm" "$v" "$DAEMON_HOST" "$D
 fs_mount tmpfs
 daemon_export "$FS_DIR"
 ulimit -n "$(ulimit -Hn)"
+export ASAN_OPTIONS=quarantine_size_mb=4:thread_local_quarantine_size_kb=64 # which is no growth of ours
 ok_here "daemon starts" daemon_start || { tap_done; exit; }
 seed=${STORM_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 model() { "$BUILDDIR/tests/e2e/model" "$DAEMON_HOST" "$DAEMON_PORT" "$FS_DIR" 3 200; }
@@ -17,7 +18,8 @@ fds_are() { [ "$(daemon_fds)" -le "$1" ]; }
 # what it needs once, it has now
 model >/dev/null
 storm open 500
-storm garbage 20000 "$seed" >/dev/null
+storm idle "${STORM_IDLE:-2000}" </dev/null >/dev/null
+storm garbage 100000 "$seed" >/dev/null
 settled() { local n; n=$(daemon_fds); sleep 0.3; [ "$n" = "$(daemon_fds)" ]; }
 wait_for 10 settled
 fds=$(daemon_fds) rss=$(daemon_rss_kb)

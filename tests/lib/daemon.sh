@@ -59,7 +59,7 @@ daemon_start() {
 	DAEMON_ARGS=("$@")
 	(
 		[ -z "$DAEMON_LIMIT" ] || ulimit -n "$DAEMON_LIMIT"
-		export ASAN_OPTIONS="log_path=$DAEMON_DIR/sanitizer:exitcode=99:${ASAN_OPTIONS:-}"
+		export ASAN_OPTIONS="log_path=$DAEMON_DIR/sanitizer:exitcode=99:handle_abort=1:${ASAN_OPTIONS:-}"
 		export UBSAN_OPTIONS="log_path=$DAEMON_DIR/sanitizer:print_stacktrace=1:${UBSAN_OPTIONS:-}"
 		export TSAN_OPTIONS="log_path=$DAEMON_DIR/sanitizer:${TSAN_OPTIONS:-}"
 		exec "${DAEMON_PREFIX[@]}" "$NFSD_IO" serve -f "$DAEMON_DIR/conf" \
