@@ -3,7 +3,9 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <syslog.h>
 #include <unistd.h>
@@ -60,9 +62,10 @@ struct conn *conn_new(struct worker *w, int fd, const struct peer *peer)
 
 void conn_start(struct conn *c)
 {
-	static const struct budget_use max = {.reqs = CONN_REQS_MAX};
+	static const struct budget_use max = {.reqs = CONN_REQS_MAX}, none = {0};
 
-	budget_init(&c->budget, &c->w->budget, &max);
+	budget_init(&c->calls, &c->w->calls, &max);
+	budget_init(&c->budget, &c->w->fresh, &none);
 	recv_init(c);
 	send_init(c);
 	worker_link(c->w, c);
@@ -87,6 +90,16 @@ void conn_abort(struct conn *c)
 	worker_mark(c);
 }
 
+uint32_t conn_demand(const struct conn *c, const struct worker_req *r)
+{
+	return demand_reply_bytes(r->req.call, r->req.call_len, c->w->p.env->max_read);
+}
+
+bool conn_may_take(const struct conn *c)
+{
+	return budget_may_read(&c->budget) && (c->proven || budget_may_read(&c->w->fresh));
+}
+
 void conn_charge(struct conn *c, struct worker_req *r, uint32_t bytes)
 {
 	struct budget_use u = {.bufs = bytes > c->w->large_min, .bytes = bytes};
@@ -96,15 +109,38 @@ void conn_charge(struct conn *c, struct worker_req *r, uint32_t bytes)
 	budget_charge(&c->budget, &u);
 }
 
+void conn_prove(struct conn *c, bool proven)
+{
+	struct budget_use u = c->budget.used;
+
+	if (c->proven == proven)
+		return;
+	c->proven = proven;
+	c->handed = 0;
+	budget_credit(c->budget.parent, &u);
+	c->budget.parent = proven ? &c->w->budget : &c->w->fresh;
+	budget_charge(c->budget.parent, &u);
+	c->w->credited = true;
+}
+
+void conn_took(struct conn *c, size_t bytes)
+{
+	int queued = 0;
+
+	c->handed += bytes;
+	if (c->proven || c->handed < CONN_PROOF)
+		return;
+	/* What the peer has not acknowledged may be all it will ever take. */
+	if (!ioctl(c->fd, SIOCOUTQ, &queued) && c->handed >= CONN_PROOF + (uint64_t)queued)
+		conn_prove(c, true);
+}
+
 void conn_dispatch(struct conn *c, struct worker_req *r)
 {
 	static const struct budget_use one = {.reqs = 1};
-	uint32_t demand = demand_reply_bytes(r->req.call, r->req.call_len, c->w->p.env->max_read);
 
-	budget_charge(&c->budget, &one);
+	budget_charge(&c->calls, &one);
 	r->charge.reqs++;
-	if (demand)
-		conn_charge(c, r, demand);
 	c->running++;
 	c->w->served++;
 	worker_watch(c->w);
@@ -114,7 +150,10 @@ void conn_dispatch(struct conn *c, struct worker_req *r)
 void conn_retire(struct conn *c, struct req *r)
 {
 	struct worker_req *wr = (struct worker_req *)r; /* req is the first member */
+	struct budget_use call = {.reqs = wr->charge.reqs};
 
+	wr->charge.reqs = 0;
+	budget_credit(&c->calls, &call);
 	budget_credit(&c->budget, &wr->charge);
 	c->w->credited = true;
 	wr->charge = (struct budget_use){0};
@@ -188,6 +227,9 @@ bool conn_late(struct conn *c, bool strict)
 
 	if (c->state == CONN_DEAD)
 		return false;
+	if ((unsent && since(w, c->send.since_ns) > CONN_DOUBT_NS) ||
+	    (partial && since(w, c->recv.since_ns) > CONN_DOUBT_NS))
+		conn_prove(c, false);
 	/* Without a buffer taken a slow peer is in nobody's way. */
 	if (partial && conn_too_slow(since(w, c->recv.since_ns), got,
 				     strict && c->recv.req && c->recv.req->req.payload))

@@ -23,6 +23,9 @@
  * `rate` bytes that moved; the strict pair holds while others wait for the
  * buffer that such a peer occupies.
  */
+/* More than a peer that does not read lets its socket acknowledge. */
+#define CONN_PROOF (1u << 20)
+#define CONN_DOUBT_NS 1000000000ull /* without progress for this long it has to prove itself again */
 #define CONN_GRACE_NS (50ull * 1000000000)
 #define CONN_RATE 4096u
 #define CONN_GRACE_STRICT_NS (5ull * 1000000000)
@@ -41,7 +44,10 @@ struct conn {
 	struct connreg_node reg;
 	enum conn_state state;
 	unsigned running; /* requests dispatched and not replied to */
-	struct budget budget;
+	struct budget calls;  /* requests running */
+	struct budget budget; /* buffers and reply bytes */
+	bool proven;	      /* takes its replies, sends what it announces */
+	uint64_t handed;      /* bytes of replies given to the socket since it was last doubted */
 	struct req *done; /* requests to retire without sending */
 	struct recv recv;
 	struct send send;
@@ -65,11 +71,20 @@ void conn_close(struct conn *c);
 void conn_abort(struct conn *c);
 /* Do what completions left to do; may free the connection. */
 void conn_turn(struct conn *c);
+/* Bytes of buffer the call in `r` will need for its reply; 0 = none to speak of. */
+uint32_t conn_demand(const struct conn *c, const struct worker_req *r);
+/* Is there budget for a buffer?  Else worker_block(). */
+bool conn_may_take(const struct conn *c);
+/* Charge `r` for a buffer of `bytes`. */
+void conn_charge(struct conn *c, struct worker_req *r, uint32_t bytes);
 /* Run a request whose record is in. */
 void conn_dispatch(struct conn *c, struct worker_req *r);
 /* Retire a request in any state but WAIT and give back what it was charged. */
 void conn_retire(struct conn *c, struct req *r);
-void conn_charge(struct conn *c, struct worker_req *r, uint32_t bytes);
+/* The peer takes replies (conn_took() saw it) or sent a payload whole; or it does neither any more. */
+void conn_prove(struct conn *c, bool proven);
+/* `bytes` of replies were handed to the socket: proves the peer once it has acknowledged enough of them. */
+void conn_took(struct conn *c, size_t bytes);
 /*
  * Cut the connection when its peer is too slow; `strict` while others wait for
  * buffers.  True while something is outstanding that may yet be late.

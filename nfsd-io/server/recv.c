@@ -63,7 +63,7 @@ static bool begin(struct conn *c)
 	struct worker *w = c->w;
 	struct recv *r = &c->recv;
 
-	if (!budget_may_read(&c->budget)) {
+	if (!budget_may_read(&c->calls)) {
 		worker_block(c);
 		return false;
 	}
@@ -74,6 +74,7 @@ static bool begin(struct conn *c)
 	}
 	req_begin(&r->req->req, w->p.env, w->ring, w->pool, &w->stats, &c->owner);
 	r->phase = RECV_CALL;
+	r->charged = false;
 	r->since_ns = w->now_ns;
 	return true;
 }
@@ -87,6 +88,14 @@ static bool borrow(struct conn *c)
 
 	if (r->waiter.queued)
 		return false;
+	if (!r->charged) {
+		if (!conn_may_take(c)) {
+			worker_block(c);
+			return false;
+		}
+		conn_charge(c, r->req, r->payload.len);
+		r->charged = true;
+	}
 	b = pool_borrow_or_wait(c->w->pool, size, &r->waiter);
 	if (b) {
 		set_buffer(c, b);
@@ -108,7 +117,6 @@ static void found_payload(struct conn *c)
 		r->phase = RECV_REST;
 	} else {
 		r->phase = RECV_BUFFER;
-		conn_charge(c, r->req, r->payload.len);
 	}
 }
 
@@ -180,6 +188,7 @@ static bool take_body(struct conn *c)
 		break;
 	case RECV_REST:
 	case RECV_SKIP:
+	case RECV_READY:
 		break;
 	}
 	r->req->req.record_len += (uint32_t)n;
@@ -204,17 +213,47 @@ static void behead(struct req *q)
 static void finish_record(struct conn *c)
 {
 	struct recv *r = &c->recv;
-	struct worker_req *q = r->req;
 
-	if (!q) /* a record without a byte */
+	if (!r->req) /* a record without a byte */
 		return;
-	r->req = NULL;
-	r->ask = q->req.payload_len > RECV_CHUNK ? RECV_CHUNK_STREAM : RECV_CHUNK;
+	r->ask = r->req->req.payload_len > RECV_CHUNK ? RECV_CHUNK_STREAM : RECV_CHUNK;
+	if (r->req->req.payload_len)
+		conn_prove(c, true);
 	if (r->phase == RECV_SKIP)
-		behead(&q->req);
+		behead(&r->req->req);
+	r->phase = RECV_READY;
+}
+
+/* Run the call that is in; one that needs a buffer for its reply waits for the budget. */
+static bool dispatch(struct conn *c)
+{
+	struct recv *r = &c->recv;
+	struct worker_req *q = r->req;
+	uint32_t demand = conn_demand(c, q);
+
+	if (demand && !conn_may_take(c)) {
+		worker_block(c);
+		return false;
+	}
+	if (demand)
+		conn_charge(c, q, demand);
+	r->req = NULL;
 	r->phase = RECV_CALL;
 	r->since_ns = 0;
 	conn_dispatch(c, q);
+	return true;
+}
+
+/* What is between the input and the call may have to wait.  True when the input is next. */
+static bool unstuck(struct conn *c)
+{
+	const struct recv *r = &c->recv;
+
+	if (r->req && r->phase == RECV_READY)
+		return dispatch(c);
+	if (r->req && r->phase == RECV_BUFFER)
+		return borrow(c);
+	return true;
 }
 
 static void bad_record(struct conn *c)
@@ -235,7 +274,7 @@ static void parse(struct conn *c)
 	size_t used;
 
 	while (c->state == CONN_OPEN) {
-		if (r->req && r->phase == RECV_BUFFER && !borrow(c))
+		if (!unstuck(c))
 			return;
 		if (r->body_len) {
 			if (!take_body(c))
@@ -339,7 +378,7 @@ void recv_turn(struct conn *c)
 		take_result(c);
 	parse(c);
 	if (c->state == CONN_OPEN && !r->body_len && r->in_off == r->in_len &&
-	    !(r->req && r->phase == RECV_BUFFER))
+	    !(r->req && (r->phase == RECV_BUFFER || r->phase == RECV_READY)))
 		start(c);
 }
 

@@ -30,6 +30,7 @@ enum recv_phase {
 	RECV_PAYLOAD, /* into the buffer */
 	RECV_REST,    /* pad, and whatever else the record holds */
 	RECV_SKIP,    /* too long for what it is: dropped, then rejected */
+	RECV_READY,   /* the record is in; the call waits for budget, or runs next */
 };
 
 struct recv {
@@ -42,6 +43,7 @@ struct recv {
 	struct record record;
 	struct worker_req *req;	     /* being filled, in PARSE */
 	struct req_payload payload;  /* from RECV_BUFFER on */
+	bool charged;		     /* ... for its buffer */
 	struct pool_waiter waiter;
 	uint64_t since_ns;	     /* the record's first byte; moved on by time spent waiting for a buffer */
 	uint64_t wait_ns;	     /* when that waiting began */

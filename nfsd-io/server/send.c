@@ -106,6 +106,7 @@ static void take_result(struct conn *c)
 		return;
 	}
 	s->skip += (size_t)s->res;
+	conn_took(c, (size_t)s->res);
 	settle(c);
 }
 

@@ -79,8 +79,9 @@ void worker_block(struct conn *c)
 	if (c->blocked)
 		return;
 	c->blocked = true;
-	c->blocked_next = c->w->blocked;
-	c->w->blocked = c;
+	c->blocked_next = NULL;
+	*c->w->blocked_tail = c;
+	c->w->blocked_tail = &c->blocked_next;
 }
 
 void worker_link(struct worker *w, struct conn *c)
@@ -99,6 +100,8 @@ static void unblock(struct worker *w, struct conn *c)
 	for (p = &w->blocked; *p != c; p = &(*p)->blocked_next)
 		;
 	*p = c->blocked_next;
+	if (!*p)
+		w->blocked_tail = p;
 	c->blocked = false;
 }
 
@@ -194,6 +197,7 @@ static void wake_blocked(struct worker *w)
 		c->blocked = false;
 		worker_mark(c);
 	}
+	w->blocked_tail = &w->blocked;
 }
 
 /* The last connection is gone: stop once nothing is outstanding, an order under way included. */
@@ -308,11 +312,23 @@ static void size_pool(const struct worker *w, struct pool_params *p)
 		p->nsmall = 16;
 }
 
+/* Connections that have yet to take a reply share half of what there is, so that the others always have the rest. */
+static void init_budgets(struct worker *w, const struct pool_params *p)
+{
+	/* A request holds at most one buffer at a time, so all that run can have one. */
+	const struct budget_use calls = {.reqs = p->nlarge + p->nsmall};
+	const struct budget_use all = {.bufs = p->nlarge, .bytes = p->nlarge * p->large + p->nsmall * p->small};
+	const struct budget_use half = {.bufs = all.bufs / 2, .bytes = all.bytes / 2};
+
+	budget_init(&w->calls, NULL, &calls);
+	budget_init(&w->budget, NULL, &all);
+	budget_init(&w->fresh, &w->budget, &half);
+}
+
 static int set_up(struct worker *w)
 {
 	struct pool_params pp = {.node = w->p.node};
 	struct ring_params rp = {.engine = w->p.engine, .depth = w->p.queue_depth};
-	struct budget_use max;
 	char name[24];
 	int err;
 
@@ -329,11 +345,7 @@ static int set_up(struct worker *w)
 		ring_free(w->ring);
 		return err;
 	}
-	/* A request holds at most one buffer at a time, so all that run can have one. */
-	max.reqs = pp.nlarge + pp.nsmall;
-	max.bufs = pp.nlarge;
-	max.bytes = pp.nlarge * pp.large + pp.nsmall * pp.small;
-	budget_init(&w->budget, NULL, &max);
+	init_budgets(w, &pp);
 	w->large_min = (uint32_t)(pp.small - 2 * 4096);
 	return 0;
 }
@@ -406,6 +418,7 @@ int worker_new(struct worker **out, const struct worker_params *p)
 	memset(w, 0, sizeof(*w));
 	w->p = *p;
 	w->dirty_tail = &w->dirty;
+	w->blocked_tail = &w->blocked;
 	w->tick.done = ticked;
 	w->drain_op.done = drain;
 	w->abort_op.done = abort_all;

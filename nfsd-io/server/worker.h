@@ -61,11 +61,13 @@ struct worker {
 
 	/* the worker's thread alone */
 	uint64_t now_ns;	   /* CLOCK_MONOTONIC at the start of this turn */
-	struct budget budget;
+	struct budget calls;	   /* requests running */
+	struct budget budget;	   /* buffers and reply bytes */
+	struct budget fresh;	   /* ... of connections that have not shown that they take replies */
 	uint32_t large_min;	   /* bytes: a demand above this takes a large buffer */
 	struct conn *conns;	   /* all of them, doubly linked */
 	struct conn *dirty, **dirty_tail;
-	struct conn *blocked;	   /* not read from until budget comes back */
+	struct conn *blocked, **blocked_tail; /* not read from until budget comes back; first come, first served */
 	bool credited;		   /* since blocked connections were last tried */
 	struct worker_req *spare;  /* FREE requests, linked by req.next */
 	unsigned nspare;
@@ -99,7 +101,7 @@ void worker_free(struct worker *w); /* after worker_wait() gave 0 */
 struct worker_req *worker_req_get(struct worker *w); /* in FREE; NULL when memory is out */
 void worker_req_put(struct worker *w, struct worker_req *r);
 void worker_mark(struct conn *c);  /* have conn_turn() called this turn */
-void worker_block(struct conn *c); /* ... once budget was given back */
+void worker_block(struct conn *c); /* ... each time budget is given back */
 void worker_link(struct worker *w, struct conn *c);
 void worker_unlink(struct worker *w, struct conn *c);
 void worker_watch(struct worker *w); /* something may be late: keep the clock ticking */

@@ -293,7 +293,7 @@ void pump(void)
 
 void open_conn(void)
 {
-	static const struct budget_use max = {.reqs = 512, .bufs = 32, .bytes = 64 << 20};
+	static const struct budget_use calls = {.reqs = 512}, max = {.bufs = 32, .bytes = 64 << 20}, none = {0};
 	struct peer peer = {.text = "test"};
 	int fds[2];
 
@@ -301,7 +301,9 @@ void open_conn(void)
 	w.p.env = &env;
 	w.large_min = 65536;
 	ck_assert_int_eq(connreg_new(&w.p.conns), 0);
+	budget_init(&w.calls, NULL, &calls);
 	budget_init(&w.budget, NULL, &max);
+	budget_init(&w.fresh, &w.budget, &none);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	peer_fd = fds[1];
 	nseen = nretired = nheld = nsends = logged = 0;
@@ -382,7 +384,7 @@ void close_conn(void)
 		take(SIZE_MAX);
 	eof();
 	ck_assert_ptr_null(conn);
-	ck_assert_uint_eq(w.budget.used.reqs, 0);
+	ck_assert_uint_eq(w.calls.used.reqs, 0);
 	ck_assert_uint_eq(w.budget.used.bufs, 0);
 	ck_assert_uint_eq(w.budget.used.bytes, 0);
 	ck_assert_uint_eq(connreg_count(w.p.conns), 0);

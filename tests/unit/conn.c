@@ -195,6 +195,54 @@ START_TEST(reads_asked_for_are_held_to_the_budget_of_buffers)
 }
 END_TEST
 
+START_TEST(who_has_not_shown_that_it_reads_shares_a_part_of_the_buffers)
+{
+	static const struct budget_use part = {.bufs = 4};
+	unsigned i;
+
+	new_stream();
+	for (i = 0; i < 40; i++)
+		put_read(1 + i, 1 << 20);
+	open_conn();
+	budget_init(&w.fresh, &w.budget, &part);
+	feed(stream, stream_len);
+	ck_assert_uint_eq(nseen, 2);
+	ck_assert_uint_eq(w.fresh.used.bufs, 2);
+	conn_prove(conn, true);
+	pump();
+	ck_assert_uint_eq(nseen, 16);
+	ck_assert_uint_eq(w.fresh.used.bufs, 0);
+	ck_assert_uint_eq(w.budget.used.bufs, 16);
+	w.now_ns += CONN_DOUBT_NS + 1; /* it does not read after all */
+	ck_assert(conn_late(conn, false));
+	ck_assert(!conn->proven);
+	ck_assert_uint_eq(w.fresh.used.bufs, 16);
+	conn_abort(conn);
+	pump();
+	close_conn();
+}
+END_TEST
+
+START_TEST(calls_without_large_replies_do_not_wait_for_buffers)
+{
+	static const struct budget_use all = {.bufs = 32};
+
+	new_stream();
+	put_call(1, 1, 0, 0, SIZE_MAX);
+	put_read(2, 1 << 20);
+	open_conn();
+	budget_charge(&w.budget, &all);
+	feed(stream, stream_len);
+	ck_assert_uint_eq(nseen, 1);
+	ck_assert(conn->blocked);
+	budget_credit(&w.budget, &all);
+	w.credited = true;
+	pump();
+	ck_assert_uint_eq(nseen, 2);
+	close_conn();
+}
+END_TEST
+
 START_TEST(a_payload_waits_for_its_buffer)
 {
 	struct pool_waiter *wt;
@@ -441,6 +489,8 @@ static Suite *suite(void)
 	tcase_add_test(tc, short_sends_are_continued);
 	tcase_add_test(tc, a_peer_that_never_reads_is_not_read_from);
 	tcase_add_test(tc, reads_asked_for_are_held_to_the_budget_of_buffers);
+	tcase_add_test(tc, who_has_not_shown_that_it_reads_shares_a_part_of_the_buffers);
+	tcase_add_test(tc, calls_without_large_replies_do_not_wait_for_buffers);
 	tcase_add_test(tc, a_payload_waits_for_its_buffer);
 	tcase_add_test(tc, a_connection_that_dies_waiting_for_a_buffer_leaves_the_queue);
 	tcase_add_test(tc, oversize_records_close_the_connection);
