@@ -24,7 +24,7 @@
 #include "nfsd-io/server/portmap.h"
 #include "nfsd-io/server/process.h"
 #include "nfsd-io/server/run.h"
-#include "nfsd-io/server/server.h"
+#include "nfsd-io/server/server_int.h"
 #include "nfsd-io/server/topology.h"
 #include "nfsd-io/server/worker.h"
 
@@ -34,28 +34,6 @@
 #define SWEEP_MS 1000
 
 enum { EXIT_CONF = 6 };
-
-struct server {
-	struct current *current;
-	struct proto_env env;
-	struct connreg *conns;
-	struct groups *groups;
-	struct port *port;
-	uint16_t number; /* the NFS port */
-	struct worker *workers[ROOT_WORKERS];
-	struct place_worker place[ROOT_WORKERS];
-	unsigned nworkers;
-	struct control *control;
-	struct portmap *portmap;
-	struct process_fds fds;
-	uint64_t start_time;
-	sigset_t waited;
-	int signal_fd, wake_fd;
-	_Atomic bool stop;     /* asked for by the control socket */
-	_Atomic bool sweeping; /* files are cached: the main thread wakes once a second */
-	pid_t run;
-	int status;
-};
 
 /* --- what the protocol asks of the process ------------------------------------ */
 
@@ -541,79 +519,4 @@ void server_stop(struct server *s)
 {
 	s->stop = true;
 	wake(s);
-}
-
-unsigned server_workers(struct server *s)
-{
-	return s->nworkers;
-}
-
-void server_worker_info(struct server *s, unsigned n, struct worker_info *out)
-{
-	const struct worker *w = s->workers[n];
-
-	memset(out, 0, sizeof(*out));
-	out->number = n;
-	out->cpu = s->place[n].cpu;
-	out->node = s->place[n].node;
-	out->connections = w->nconns;
-	out->accepted = w->accepted;
-	snprintf(out->engine, sizeof(out->engine), "%s", ring_engine_name(w->ring));
-	snprintf(out->engine_why, sizeof(out->engine_why), "%s", ring_engine_why(w->ring));
-	out->inflight = w->inflight;
-	out->buffers_in_use = w->buffers_in_use;
-}
-
-void server_connections(struct server *s, struct connection_info *out)
-{
-	struct port_stats ps;
-	unsigned i;
-
-	port_stats(s->port, &ps);
-	*out = (struct connection_info){
-		.open = connreg_count(s->conns),
-		.max = s->fds.connections,
-		.refused = ps.refused,
-		.shortages = ps.shortages,
-	};
-	for (i = 0; i < s->nworkers; i++) {
-		const struct worker_cuts *cuts = &s->workers[i]->cuts;
-
-		out->bad_record += cuts->bad_record;
-		out->slow_call += cuts->slow_call;
-		out->slow_reply += cuts->slow_reply;
-	}
-}
-
-/* req_stats is an array of counters in all but name. */
-void server_req_stats(struct server *s, struct req_stats *sum)
-{
-	_Atomic uint64_t *to = (_Atomic uint64_t *)sum;
-	unsigned i, k;
-
-	memset(sum, 0, sizeof(*sum));
-	for (i = 0; i < s->nworkers; i++) {
-		const _Atomic uint64_t *from = (const _Atomic uint64_t *)&s->workers[i]->stats;
-
-		for (k = 0; k < sizeof(*sum) / sizeof(*to); k++)
-			atomic_store_explicit(&to[k],
-					      atomic_load_explicit(&to[k], memory_order_relaxed) +
-						      atomic_load_explicit(&from[k], memory_order_relaxed),
-					      memory_order_relaxed);
-	}
-}
-
-const struct proto_env *server_env(struct server *s)
-{
-	return &s->env;
-}
-
-unsigned server_listeners(struct server *s, char ***out)
-{
-	return port_addresses(s->port, out);
-}
-
-uint64_t server_start_time(struct server *s)
-{
-	return s->start_time;
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What server.c runs and server_info.c tells about.  Set up before the control socket opens; constant from then on. */
+#ifndef SERVER_SERVER_INT_H
+#define SERVER_SERVER_INT_H
+
+#include <signal.h>
+
+#include "nfsd-io/server/current.h"
+#include "nfsd-io/server/groups.h"
+#include "nfsd-io/server/port.h"
+#include "nfsd-io/server/process.h"
+#include "nfsd-io/server/server.h"
+#include "policy/place.h"
+
+struct control;
+struct portmap;
+
+struct server {
+	struct current *current;
+	struct proto_env env;
+	struct connreg *conns;
+	struct groups *groups;
+	struct port *port;
+	uint16_t number; /* the NFS port */
+	struct worker *workers[ROOT_WORKERS];
+	struct place_worker place[ROOT_WORKERS];
+	unsigned nworkers;
+	struct control *control;
+	struct portmap *portmap;
+	struct process_fds fds;
+	uint64_t start_time;
+	sigset_t waited;
+	int signal_fd, wake_fd;
+	_Atomic bool stop;     /* asked for by the control socket */
+	_Atomic bool sweeping; /* files are cached: the main thread wakes once a second */
+	pid_t run;
+	int status;
+};
+
+#endif
