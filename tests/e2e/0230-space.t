@@ -11,7 +11,7 @@ for fs in ext4 xfs; do
 	for mode in direct buffered dontcache; do
 		fs_mount "$fs" $size || { tap_skip "$fs" "cannot be mounted here"; continue 2; }
 		# leave little, so that filling it is quick
-		fallocate -l $(($(df --output=avail -B1 "$FS_DIR" | tail -1) - 20000000)) "$FS_DIR/ballast"
+		fallocate -l $(($(df --output=avail -B1 "$FS_DIR" | tail -1) - 7000000)) "$FS_DIR/ballast"
 		daemon_export "$FS_DIR"
 		daemon_conf <<-END
 			[export "$FS_DIR"]

@@ -15,32 +15,43 @@ ok_here "daemon starts" daemon_start || { tap_done; exit; }
 seed=${STORM_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 model() { "$BUILDDIR/tests/e2e/model" "$DAEMON_HOST" "$DAEMON_PORT" "$FS_DIR" 3 200; }
 fds_are() { [ "$(daemon_fds)" -le "$1" ]; }
+mkfifo "$TAP_TMP/hold"
+hold() { # idle connections, until release
+	storm idle "${STORM_IDLE:-2000}" <"$TAP_TMP/hold" >"$TAP_TMP/idle" &
+	idle=$!
+	exec 9>"$TAP_TMP/hold"
+	wait_for 60 grep -q holding "$TAP_TMP/idle"
+}
+release() {
+	exec 9>&-
+	wait $idle
+}
 # what it needs once, it has now
 model >/dev/null
 storm open 500
-storm idle "${STORM_IDLE:-2000}" </dev/null >/dev/null
-storm garbage 100000 "$seed" >/dev/null
+hold
+model >/dev/null
+storm null 1000 >/dev/null
+release
+storm garbage "${STORM_WARMUP:-100000}" "$seed" >/dev/null
 settled() { local n; n=$(daemon_fds); sleep 0.3; [ "$n" = "$(daemon_fds)" ]; }
 wait_for 10 settled
 fds=$(daemon_fds) rss=$(daemon_rss_kb)
 ok "connections open and close, half of them by reset" storm open "${STORM_OPEN:-20000}"
 ok "descriptors are back" wait_for 30 fds_are "$fds"
-mkfifo "$TAP_TMP/hold"
-storm idle "${STORM_IDLE:-2000}" <"$TAP_TMP/hold" >"$TAP_TMP/idle" &
-idle=$!
-exec 9>"$TAP_TMP/hold"
-ok "idle connections are held" wait_for 60 grep -q holding "$TAP_TMP/idle"
+hold
+ok "idle connections are held" grep -q holding "$TAP_TMP/idle"
 ok "a new client is served beside them" model
 worst=$(storm null 1000)
 ok "and quickly: the slowest of 1000 calls took $worst us" test "${worst:-9999999}" -lt 500000
-exec 9>&-
-wait $idle
+release
 ok "descriptors are back" wait_for 30 fds_are "$fds"
 ok "random records, seed $seed" storm garbage "${STORM_GARBAGE:-1000000}" "$seed"
 ok "descriptors are back" wait_for 30 fds_are "$fds"
 ok "the daemon serves" model
 now=$(daemon_rss_kb)
-ok "memory is what it was: $rss kB before, $now kB after" test $((now * 10)) -le $((rss * 11))
+# a tenth more, or the few pool buffers and heap pages that happen to be touched for the first time
+ok "memory is what it was: $rss kB before, $now kB after" test $((now * 10)) -le $((rss * 11)) -o $((now - rss)) -le 4096
 lines=$(wc -l <"$DAEMON_DIR/log")
 ok "the log was not flooded: $lines lines" test "$lines" -lt 2000
 ok_here "daemon drains and exits 0" daemon_stop
