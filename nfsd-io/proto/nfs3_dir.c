@@ -88,7 +88,7 @@ static bool put_entry(struct req *r, int dirfd, const struct dirent64 *e)
 {
 	struct dir_call *d = dir_call(r);
 	uint32_t len = (uint32_t)strlen(e->d_name);
-	struct extra x;
+	struct extra x = {0}; /* without READDIRPLUS there is nothing more */
 
 	if (d->plus)
 		find_extra(r, dirfd, e->d_name, &x);
