@@ -91,17 +91,24 @@ static int retransmitted(struct rawnfs *r, struct rawnfs_call *call)
 	return -1;
 }
 
-/* The port is free again, but somebody else on this host may have been quicker to take it: wait. */
-static int reopen(struct rawnfs *r, int local)
+/*
+ * Connect from a port below those the kernel gives out by itself, which others on this host might take while we let
+ * it go; 0: any that is free.  Returns the port or -1.
+ */
+static int open_from(struct rawnfs *r, int local)
 {
-	int err = -1;
+	int err = -1, from = local;
 
-	for (int tries = 0; err && tries < 250; tries++) {
-		err = rawnfs_open(r, host, port, local);
-		if (err)
-			poll(NULL, 0, 20);
+	for (int tries = 0; tries < 250; tries++) {
+		if (!local)
+			from = 10000 + rand() % 20000;
+		err = rawnfs_open(r, host, port, from);
+		if (!err)
+			return from;
+		poll(NULL, 0, 20);
 	}
-	return err;
+	printf("# no connection from port %d: %s\n", from, strerror(-err));
+	return -1;
 }
 
 /* Send, see it happen, cut the connection with the reply unread, come back and send the same bytes. */
@@ -112,14 +119,14 @@ static int sent_again(uint32_t proc, const char *name, const char *to, const cha
 	struct rawnfs_call call;
 	int local, status = -1;
 
-	if (rawnfs_open(&r, host, port, 0))
+	local = open_from(&r, 0);
+	if (local < 0)
 		return -1;
 	r.xid = 0x5000 + (uint32_t)rand() % 0x10000000;
-	local = rawnfs_local_port(&r);
 	make_call(&r, &call, proc, name, to);
 	if (rawnfs_send(&r, &call, 0) == 0 && becomes(seen, seen_status)) {
 		rawnfs_reset(&r);
-		if (reopen(&r, same_port ? local : 0) == 0)
+		if (open_from(&r, same_port ? local : 0) > 0)
 			status = retransmitted(&r, &call);
 	}
 	rawnfs_close(&r);

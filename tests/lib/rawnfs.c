@@ -77,14 +77,6 @@ void rawnfs_reset(struct rawnfs *r)
 	rawnfs_close(r);
 }
 
-int rawnfs_local_port(const struct rawnfs *r)
-{
-	struct sockaddr_in a;
-	socklen_t len = sizeof(a);
-
-	return getsockname(r->fd, (struct sockaddr *)&a, &len) ? -errno : ntohs(a.sin_port);
-}
-
 void rawnfs_call_begin(struct rawnfs *r, struct rawnfs_call *call, uint32_t prog, uint32_t vers, uint32_t proc)
 {
 	struct cursor *c = &call->c;

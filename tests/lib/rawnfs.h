@@ -58,7 +58,6 @@ int rawnfs_open(struct rawnfs *r, const char *host, int port, int local_port);
 void rawnfs_close(struct rawnfs *r);
 /* Close with a reset: the local port is free again at once. */
 void rawnfs_reset(struct rawnfs *r);
-int rawnfs_local_port(const struct rawnfs *r);
 
 /* Header of a call as AUTH_SYS r->uid, r->gid; free with rawnfs_call_end(). */
 void rawnfs_call_begin(struct rawnfs *r, struct rawnfs_call *call, uint32_t prog, uint32_t vers, uint32_t proc);
