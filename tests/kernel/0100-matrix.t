@@ -37,7 +37,7 @@ echo "$big 100000" >"$UML_WORK/big-directory"
 
 ok_here "daemon starts with an export for each pair of modes" daemon_start || { tap_done; exit; }
 ok_here "the guest boots and runs its script to the end" \
-	uml_run "${KERNEL_TIMEOUT:-900}" "$(realpath "$srcdir/tests/kernel/guest-matrix")" \
+	uml_run "${KERNEL_TIMEOUT:-1800}" "$(realpath "$srcdir/tests/kernel/guest-matrix")" \
 	"$DAEMON_PORT" "$DAEMON_PORT" "$STAMPS"
 tap_adopt guest cat "$UML_WORK/tap"
 ok_here "daemon drains and exits 0" daemon_stop
