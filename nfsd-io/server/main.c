@@ -7,6 +7,7 @@
 #include "nfsd-io/server/cli.h"
 #include "nfsd-io/server/conf_value.h"
 #include "nfsd-io/server/explain.h"
+#include "nfsd-io/server/process.h"
 
 static const struct cli_verb verbs[] = {
 	{"serve", "Serve what the configuration and exports(5) say, until SIGTERM.", "foer",
@@ -71,6 +72,7 @@ int main(int argc, char **argv)
 	static char help[] = "--help";
 	const struct cli_verb *v;
 
+	process_hold_std();
 	if (!word) {
 		usage(stderr);
 		return CLI_USAGE;

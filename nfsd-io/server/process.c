@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -31,6 +32,17 @@ static void drop_sys_resource(void)
 	d[0].permitted &= ~bit;
 	d[0].inheritable &= ~bit;
 	syscall(SYS_capset, &h, d); /* less is always allowed */
+}
+
+void process_hold_std(void)
+{
+	int fd;
+
+	do /* the lowest one free; --run's command gets it too */
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
 }
 
 void process_prepare(sigset_t *waited)

@@ -12,6 +12,11 @@ struct process_fds {
 };
 
 /*
+ * Descriptors 0 to 2 that came closed become /dev/null: else the next file
+ * opened is standard error, and what is printed goes into it.  First in main().
+ */
+void process_hold_std(void);
+/*
  * Block the signals the server waits for (into *waited), ignore SIGPIPE and
  * SIGXFSZ (a WRITE past RLIMIT_FSIZE answers EFBIG), clear the umask, raise
  * RLIMIT_NOFILE to its hard limit, and drop CAP_SYS_RESOURCE, so that no

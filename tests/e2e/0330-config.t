@@ -45,6 +45,17 @@ for mode in 0 1 2 buffered dontcache direct; do
 	serve -o "io.read-mode=$mode" >"$TAP_TMP/said"
 	is "io-mode $mode is understood" $? 0
 done
+# Descriptors that came closed: files of the server must not take their place, or log and data mix.
+: >"$DAEMON_DIR/exports"
+daemon_export "$TAP_TMP/export"
+for fd in 0 1 2; do
+	eval "'$NFSD_IO' serve -f '$DAEMON_DIR/conf' -o nfsd.port=0 -o nfsd.host=127.0.0.1 -o nfsd.rpcbind=n \
+		-o 'nfsd.state-directory-path=$DAEMON_DIR/state' -o 'exports.file=$DAEMON_DIR/exports' \
+		-o 'exports.directory=$DAEMON_DIR/exports.d' -o 'control.socket=$DAEMON_DIR/ctl' \
+		--run 'readlink /proc/\$PPID/fd/$fd >$TAP_TMP/fd' </dev/null >/dev/null 2>&1 $fd>&-"
+	is "descriptor $fd that came closed is /dev/null" "$(cat "$TAP_TMP/fd")" /dev/null
+done
+daemon_export "$TAP_TMP/absent"
 "$NFSD_IO" check -f "$DAEMON_DIR/conf" -o "exports.file=$DAEMON_DIR/exports" \
 	-o "exports.directory=$DAEMON_DIR/exports.d" >"$TAP_TMP/said" 2>&1
 is "check finds the missing directory" $? 1
