@@ -34,6 +34,7 @@ struct export_opts {
 struct export_client {
 	enum export_match match;
 	char *pattern;		       /* as written: "10.0.0.0/8", "*.dom", "@group", "host" */
+	uint32_t pattern_hash;	       /* of that in small letters: equal ones are found by it */
 	struct sockaddr_storage *addrs; /* EXPORT_HOST: resolved; EXPORT_NETWORK: one */
 	unsigned naddrs;
 	unsigned prefix;	       /* EXPORT_NETWORK: bits */

@@ -3,6 +3,7 @@
 
 #include "nfsd-io/server/exports.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,14 +45,23 @@ static bool fold_path(const char *in, char *out)
 	return true;
 }
 
+/* Room for one more behind n: doubled at powers of two, so that a long file is not copied once a
+ * line. */
+static void *room(void *array, unsigned n, size_t size)
+{
+	if (n & (n - 1))
+		return array;
+	return reallocarray(array, n ? 2 * (size_t)n : 1, size);
+}
+
 static struct export *export_of(struct export_table *t, const char *path)
 {
 	struct export *more;
 
-	for (unsigned i = 0; i < t->n; i++)
+	for (unsigned i = t->n; i-- > 0;)
 		if (!strcmp(t->exports[i].path, path))
 			return &t->exports[i];
-	more = realloc(t->exports, (t->n + 1) * sizeof(*more));
+	more = room(t->exports, t->n, sizeof(*more));
 	if (!more)
 		return NULL;
 	t->exports = more;
@@ -64,26 +74,74 @@ static struct export *export_of(struct export_table *t, const char *path)
 	return more;
 }
 
-/* Keeps match order: behind the last of its kind. */
-static int insert(struct export *x, const struct export_client *c)
+static int append(struct export *x, const struct export_client *c)
 {
-	struct export_client *more = realloc(x->clients, (x->nclients + 1) * sizeof(*more));
-	unsigned at = x->nclients;
+	struct export_client *more = room(x->clients, x->nclients, sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
 	x->clients = more;
-	for (; at && more[at - 1].match > c->match; at--)
-		more[at] = more[at - 1];
-	more[at] = *c;
-	x->nclients++;
+	more[x->nclients++] = *c;
 	return 0;
+}
+
+static bool is_sorted(const struct export *x)
+{
+	for (unsigned i = 1; i < x->nclients; i++)
+		if (x->clients[i - 1].match > x->clients[i].match)
+			return false;
+	return true;
+}
+
+/* Match order: by kind, and in each as written.  Once a text, not once a client. */
+static int sort(struct export *x)
+{
+	struct export_client *to;
+	unsigned n = 0;
+	size_t size = 1;
+
+	if (is_sorted(x))
+		return 0;
+	while (size < x->nclients) /* as room() would have made it */
+		size *= 2;
+	to = reallocarray(NULL, size, sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	for (unsigned kind = EXPORT_HOST; kind <= EXPORT_ANY; kind++)
+		for (unsigned i = 0; i < x->nclients; i++)
+			if (x->clients[i].match == kind)
+				to[n++] = x->clients[i];
+	free(x->clients);
+	x->clients = to;
+	return 0;
+}
+
+static int sort_all(struct export_table *t, struct conf_errors *e)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < t->n && !err; i++)
+		err = sort(&t->exports[i]);
+	if (err)
+		conf_error(e, false, "%s", strerror(-err));
+	return err;
+}
+
+/* FNV-1a */
+static uint32_t hash_of(const char *pattern)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *pattern; pattern++)
+		h = (h ^ (uint32_t)tolower((unsigned char)*pattern)) * 16777619u;
+	return h;
 }
 
 static const struct export_client *twin(const struct export *x, const struct export_client *c)
 {
 	for (unsigned i = 0; i < x->nclients; i++)
-		if (x->clients[i].match == c->match &&
+		if (x->clients[i].pattern_hash == c->pattern_hash &&
+		    x->clients[i].match == c->match &&
 		    (c->match == EXPORT_ANY || !strcasecmp(x->clients[i].pattern, c->pattern)))
 			return &x->clients[i];
 	return NULL;
@@ -122,7 +180,7 @@ static int add(struct line *l, struct export_client *c)
 	}
 	err = x ? fsid_agrees(l, x, c->opts.fsid) : -ENOMEM;
 	if (!err)
-		err = insert(x, c);
+		err = append(x, c);
 	if (err)
 		exports_client_fini(c);
 	return err;
@@ -143,6 +201,7 @@ static int add_named(struct line *l, const char *name, const struct exports_opts
 		exports_text_say(&l->text, false, "client \"%s\": %s", name, why);
 		return err;
 	}
+	c.pattern_hash = hash_of(c.pattern);
 	return add(l, &c);
 }
 
@@ -227,7 +286,7 @@ int exports_parse(struct export_table *t, const char *text, size_t len, const ch
 		if (take_line(l))
 			err = -1;
 	free(l);
-	return err;
+	return sort_all(t, e) ? -1 : err;
 }
 
 /* Who started the server: behind sudo, not root but who called it. */
@@ -316,5 +375,7 @@ fail:
 	free(options);
 	free(path);
 	free(l);
+	if (sort_all(t, e))
+		err = -ENOMEM;
 	return err ? -1 : 0;
 }

@@ -21,11 +21,13 @@ static char *buffer(size_t *len)
 
 void grid_row(struct grid *g, ...)
 {
-	struct grid_row *more = realloc(g->rows, (g->n + 1) * sizeof(*more));
+	struct grid_row *more = g->rows;
 	const char *cell;
 	unsigned i = 0;
 	va_list ap;
 
+	if (!(g->n & (g->n - 1))) /* full at powers of two: doubled */
+		more = reallocarray(more, g->n ? 2 * (size_t)g->n : 1, sizeof(*more));
 	if (!more)
 		return;
 	g->rows = more;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/unit.h"
@@ -275,6 +276,32 @@ START_TEST(a_client_given_twice_keeps_its_first_options_with_a_warning)
 }
 END_TEST
 
+/* Kinds in the opposite of match order: all that grows or moves by the line shows. */
+START_TEST(a_long_file_takes_time_by_its_length_only)
+{
+	enum { EACH = 5000 };
+	struct timespec from, to;
+	size_t len;
+	char *text;
+	FILE *f = open_memstream(&text, &len);
+
+	for (unsigned i = 0; i < EACH; i++)
+		fprintf(f, "/srv/many 10.%u.%u.0/24(rw)\n", i / 250, i % 250);
+	for (unsigned i = 0; i < EACH; i++)
+		fprintf(f, "/srv/many 10.%u.%u.1(rw)\n", i / 250, i % 250);
+	fclose(f);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+	ck_assert_int_eq(parse(text), 0);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+	free(text);
+	ck_assert_uint_eq(t->exports[0].nclients, 2 * EACH);
+	ck_assert_uint_eq(client(0, 0)->line, EACH + 1);
+	ck_assert_uint_eq(client(0, EACH - 1)->line, 2 * EACH);
+	ck_assert_uint_eq(client(0, EACH)->line, 1);
+	ck_assert_int_lt(to.tv_sec - from.tv_sec, 5);
+}
+END_TEST
+
 START_TEST(an_export_with_two_fsids_is_an_error)
 {
 	ck_assert_int_eq(parse("/a 10.0.0.1(fsid=1) 10.0.0.2(fsid=2)\n"), -1);
@@ -418,6 +445,7 @@ static Suite *suite(void)
 	tcase_add_test(tc, options_behind_sec_hold_for_its_flavors_only);
 	tcase_add_test(tc, lines_with_the_same_path_are_one_export);
 	tcase_add_test(tc, a_client_given_twice_keeps_its_first_options_with_a_warning);
+	tcase_add_test(tc, a_long_file_takes_time_by_its_length_only);
 	tcase_add_test(tc, an_export_with_two_fsids_is_an_error);
 	tcase_add_test(tc, kerberos_clients_are_ignored_with_a_warning);
 	tcase_add_test(tc, the_root_directory_can_be_exported);
