@@ -230,7 +230,7 @@ static int set(struct session *s, const struct portmap_entry *e, const char *net
 	char uaddr[64];
 	int r;
 
-	snprintf(uaddr, sizeof(uaddr), "%s.%u.%u", any, e->port >> 8, e->port & 0xffu);
+	snprintf(uaddr, sizeof(uaddr), "%s.%u.%u", any, (unsigned)e->port >> 8, e->port & 0xffu);
 	/* What an instance that died left behind; no matter if there is nothing. */
 	r = ask(s, RPCB_UNSET, e, netid, "");
 	return r < 0 ? r : ask(s, RPCB_SET, e, netid, uaddr);
