@@ -12,8 +12,9 @@ struct server {
 	struct proto_env env;
 	struct worker_info worker;
 	struct connection_info connections;
-	int reload_result; /* what server_reload() returns */
-	unsigned reloads, stops;
+	/* The control socket calls from a thread of its own. */
+	_Atomic int reload_result; /* what server_reload() returns */
+	_Atomic unsigned reloads, stops;
 };
 
 /* One worker, no exports, and what stats needs of the protocol. */
