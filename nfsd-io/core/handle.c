@@ -99,7 +99,16 @@ static bool handle_shape_ok(const uint8_t *d, unsigned len)
 		return false;
 	if (len != HANDLE_HEAD + (unsigned)d[2] + HANDLE_MAC)
 		return false;
-	return d[1] == HANDLE_ROOT ? d[2] == 0 : d[1] == HANDLE_FILE && d[2] > 0;
+	switch (d[1]) {
+	case HANDLE_ROOT:
+		return d[2] == 0;
+	case HANDLE_FILE:
+		return d[2] > 0;
+	case HANDLE_PSEUDO:
+		return d[2] == 8;
+	default:
+		return false;
+	}
 }
 
 int handle_decode(const struct handle_key *k, const uint8_t *data, unsigned len, struct handle_parts *out)
@@ -166,7 +175,8 @@ int handle_open(struct root *r, const struct handle_parts *p)
 	struct khandle id = { .type = p->ktype, .len = p->klen };
 	int fd;
 
-	if (p->root_id != r->id || memcmp(p->fskey, r->fskey, sizeof(p->fskey)))
+	if (p->kind == HANDLE_PSEUDO || p->root_id != r->id ||
+	    memcmp(p->fskey, r->fskey, sizeof(p->fskey)))
 		return -ESTALE;
 	if (p->kind == HANDLE_ROOT) {
 		fd = fcntl(r->fd, F_DUPFD_CLOEXEC, 0);

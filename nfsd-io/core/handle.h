@@ -22,7 +22,8 @@ struct fh {
 	uint8_t data[HANDLE_MAX];
 };
 
-enum handle_kind { HANDLE_ROOT = 0, HANDLE_FILE = 1 };
+/* HANDLE_PSEUDO: a node of NFSv4's pseudo file system, of no root; kdata is its number. */
+enum handle_kind { HANDLE_ROOT = 0, HANDLE_FILE = 1, HANDLE_PSEUDO = 2 };
 
 /* What a verified handle says. */
 struct handle_parts {

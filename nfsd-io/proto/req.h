@@ -55,6 +55,8 @@ struct req_stats {
 } __attribute__((aligned(64)));
 
 /* What the protocol needs from the process; one for all workers unless noted. */
+struct state4;
+
 struct proto_env {
 	struct fdcache *files;
 	struct offload *offload;
@@ -67,6 +69,7 @@ struct proto_env {
 	bool insecure_default;
 	const char *state_dir;	      /* may be NULL: exclusive-create verifiers go elsewhere */
 	struct mountlist *mounts;     /* MOUNT DUMP's list */
+	struct state4 *state;	      /* NFSv4; NULL: version 4 is not served */
 	/* The current export table, counted for the caller. */
 	struct export_table *(*exports)(void *arg);
 	/* Supplementary groups of `uid` (manage-gids); blocking; 0 or -errno; *gids malloc'd. */

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * NFSv4 state: clients, sessions and slots, open and lock owners, opens, locks.
+ * One table and one lock for all workers, because state must survive a
+ * reconnect to another one.  The lock is held for table work only, never over
+ * a system call that may wait, a sync of the client records or a name lookup.
+ * Knows no wire format beyond the types of rpc/nfs4.h, and no filehandles
+ * beyond their bytes.  Pinned objects stay in memory until put; what they say
+ * may have been revoked meanwhile, so look again under the lock.
+ *
+ *   state4.c         the whole, its lock, the laundry thread's work, counters
+ *   state4_client.c  client ids of 4.0 and 4.1, lease, courtesy
+ *   state4_session.c sessions, slots, connections
+ *   state4_grace.c   grace and reclaim
+ *   state4_record.c  client records in SQLite, in nfsdcld's schema
+ *   state4_id.c      stateids: made, checked, found
+ *   state4_owner.c   open and lock owners, 4.0 seqids and their one-deep replay
+ *   state4_open.c    opens and share reservations by file
+ *   state4_lock.c    byte ranges
+ */
+#ifndef PROTO_STATE4_H
+#define PROTO_STATE4_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nfsd-io/core/file.h"
+#include "nfsd-io/core/handle.h"
+#include "rpc/nfs4.h"
+
+struct req;
+struct state4;
+struct state4_client;
+struct state4_open;
+
+struct state4_params {
+	uint32_t lease_s;	/* 0 = 90 */
+	uint32_t grace_s;	/* 0 = lease_s */
+	const char *state_dir;	/* client records; NULL: none are kept and there is no grace */
+	uint32_t max_clients;	/* 0 = 10000, confirmed or not; unconfirmed ones go least recently used first */
+	uint32_t max_opens;	/* of one client; 0 = 100000 */
+	uint32_t max_locks;	/* ranges of one client; 0 = 1000000 */
+	uint32_t max_read, max_write; /* bytes, for session limits */
+	void (*log)(void *arg, int priority, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+	void *arg;
+	uint64_t (*now_ns)(void); /* NULL = CLOCK_MONOTONIC; tests have their own */
+};
+
+/* -errno: the record database cannot be opened (why is logged). */
+int state4_new(struct state4 **out, const struct state4_params *p);
+/* No request is left.  Releases every file; client records stay for the next start. */
+void state4_free(struct state4 *s);
+
+void state4_lock(struct state4 *s);
+void state4_unlock(struct state4 *s);
+uint64_t state4_now_ns(const struct state4 *s);
+uint32_t state4_lease_s(const struct state4 *s);
+/* This start of the server, in clientids and stateids: those of another are STALE. */
+uint32_t state4_boot(const struct state4 *s);
+/*
+ * About once a second, on an offload thread (may block): expires leases, ends grace, drops what
+ * is too old.  Never needed for an idle server without clients.
+ */
+void state4_sweep(struct state4 *s);
+
+/* --- between clients (state4_client.c) and opens (state4_open.c, state4_owner.c) --- */
+
+/* What the opens' side keeps in each client, embedded there; under the lock. */
+struct state4_held {
+	struct state4_owner *owners; /* open and lock owners */
+	unsigned nowners, nopens, nlocks;
+};
+
+/* Under the lock.  NFS4_OK and *out, or STALE_CLIENTID / EXPIRED; of this minor version kind (0: 4.0). */
+uint32_t state4_client_find(struct state4 *s, clientid4 id, bool v40, struct state4_client **out);
+struct state4_held *state4_client_held(struct state4_client *c);
+clientid4 state4_client_id(const struct state4_client *c);
+bool state4_client_v40(const struct state4_client *c);
+/* Under the lock: the lease is renewed, a courtesy client is a client again. */
+void state4_client_renew(struct state4 *s, struct state4_client *c);
+/* Under the lock: its lease is over and it is kept by courtesy only: it gives way to a conflict. */
+bool state4_client_courtesy(const struct state4_client *c);
+/* Pins; any thread, and under the lock too. */
+struct state4_client *state4_client_get(struct state4_client *c);
+void state4_client_put(struct state4_client *c);
+/*
+ * Without the lock, blocks (offload thread): the client is in stable storage before it is
+ * given state that it may reclaim (RFC 8881 s.8.4.2).  Cheap when it is already.  0 or -errno.
+ */
+int state4_client_record(struct state4 *s, struct state4_client *c);
+/*
+ * Without the lock, blocks: a courtesy client stands in the way of another's request: its record
+ * goes from stable storage first, then its state.  The caller looks for conflicts anew.
+ */
+void state4_client_evict(struct state4 *s, struct state4_client *c);
+
+/* Under the lock: is there grace?  Then only reclaims; may this client reclaim? */
+bool state4_in_grace(struct state4 *s);
+bool state4_may_reclaim(struct state4 *s, struct state4_client *c);
+
+/*
+ * Under the lock: all opens, locks and owners of the client go.  Files to be closed come back as
+ * a list, to be given to state4_files_put() without the lock.
+ */
+struct state4_files;
+struct state4_files *state4_held_drop(struct state4 *s, struct state4_client *c);
+void state4_files_put(struct state4_files *f); /* NULL is fine */
+/* Under the lock: anything that makes DESTROY_CLIENTID answer CLIENTID_BUSY, or a lease worth a courtesy? */
+bool state4_held_any(const struct state4_held *h);
+
+/* --- for READ, WRITE, SETATTR(size) (state4_open.c) --- */
+
+enum state4_use { STATE4_READ = 1, STATE4_WRITE = 2 };
+/*
+ * May the stateid be used for this on the current object of `r`?  Special stateids respect DENY
+ * and grace; the file of a real one comes pinned in v4(r)->open, which keeps an unlinked file
+ * usable: *file is counted, or NULL for special stateids (open it as v3 does, with v3's checks).
+ * Any thread; takes the lock.  Renews a 4.0 lease.  An nfsstat4.
+ */
+uint32_t state4_io(struct req *r, const stateid4 *id, enum state4_use use, struct file **file);
+void state4_open_put(struct state4_open *o);
+/* Does a DENY mode stand against v3-like use of the file `fh`?  Takes the lock. */
+bool state4_denied(struct state4 *s, const struct fh *fh, enum state4_use use);
+
+/* --- for the walker (state4_session.c) --- */
+
+/*
+ * The COMPOUND whose SEQUENCE got a slot is over; `reply` is all of its COMPOUND4res, kept in the
+ * slot when it is asked for and fits.  Takes the lock.  The slot is free again, whatever happened.
+ */
+void state4_sequence_done(struct req *r, const uint8_t *reply, uint32_t len);
+
+struct state4_stats {
+	unsigned clients, unconfirmed, courtesy, sessions, opens, locks, owners;
+	uint64_t expired, evicted, replays, reclaims;
+	bool grace;
+};
+void state4_stats(struct state4 *s, struct state4_stats *out);
+
+#endif
