@@ -15,7 +15,8 @@ struct offload {
 	pthread_cond_t work;
 	struct offload_job *head, **tail;
 	unsigned queued, idle;
-	bool quit;
+	bool quit, confined;
+	cpu_set_t cpus;
 	unsigned n, max;
 	pthread_t tid[];
 };
@@ -72,7 +73,10 @@ static int add_thread(struct offload *o)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (ret)
 		return -ret;
-	snprintf(name, sizeof(name), "nfsd-io/off%u", o->n % 1000);
+	snprintf(name, sizeof(name), "nfsd-io/o%u", o->n % 1000);
+	/* Else it would stay on the CPU of the worker that happened to start it. */
+	if (o->confined)
+		pthread_setaffinity_np(o->tid[o->n], sizeof(o->cpus), &o->cpus);
 	pthread_setname_np(o->tid[o->n++], name);
 	return 0;
 }
@@ -98,6 +102,16 @@ int offload_new(struct offload **out, unsigned max_threads)
 	else
 		*out = o;
 	return ret;
+}
+
+void offload_confine(struct offload *o, const cpu_set_t *cpus)
+{
+	pthread_mutex_lock(&o->lock);
+	o->confined = true;
+	o->cpus = *cpus;
+	for (unsigned i = 0; i < o->n; i++)
+		pthread_setaffinity_np(o->tid[i], sizeof(o->cpus), &o->cpus);
+	pthread_mutex_unlock(&o->lock);
 }
 
 void offload_free(struct offload *o)

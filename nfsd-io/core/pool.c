@@ -3,12 +3,15 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <numa.h>
+#include <numaif.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "nfsd-io/core/ring.h"
+
+#define NODES_MAX 1024
+#define BITS (8 * sizeof(unsigned long))
 
 enum { SMALL, LARGE, CLASSES };
 
@@ -26,8 +29,24 @@ struct pool {
 	struct class class[CLASSES];
 	unsigned in_use;
 	unsigned registered;
+	int unbound;
 	bool handing;
 };
+
+/*
+ * Preferred, not required: a full node gives memory from elsewhere, not an error.  mbind itself,
+ * as libnuma's wrapper prints to stderr where a seccomp filter or cpuset forbids it.
+ */
+static int bind_memory(void *map, size_t len, unsigned node)
+{
+	unsigned long mask[NODES_MAX / BITS] = {0};
+
+	if (node >= NODES_MAX)
+		return -EINVAL;
+	mask[node / BITS] = 1ul << node % BITS;
+	/* The kernel looks at one bit less than it is told of. */
+	return mbind(map, len, MPOL_PREFERRED, mask, NODES_MAX + 1, 0) ? -errno : 0;
+}
 
 static int class_init(struct pool *p, unsigned c, size_t size, unsigned n, int node)
 {
@@ -46,8 +65,8 @@ static int class_init(struct pool *p, unsigned c, size_t size, unsigned n, int n
 	if (map == MAP_FAILED)
 		return -errno;
 	k->map = map;
-	if (node >= 0 && numa_available() >= 0 && node <= numa_max_node())
-		numa_tonode_memory(map, k->size * n, node);
+	if (node >= 0 && !p->unbound)
+		p->unbound = bind_memory(map, k->size * n, (unsigned)node);
 	for (unsigned i = n; i-- > 0;) {
 		k->bufs[i] = (struct buf){ k->map + i * k->size, k->size, -1, p, k->free, c };
 		k->free = &k->bufs[i];
@@ -206,6 +225,11 @@ void buf_return(struct buf *b)
 size_t pool_max(const struct pool *p)
 {
 	return p->class[LARGE].size;
+}
+
+int pool_unbound(const struct pool *p)
+{
+	return p->unbound;
 }
 
 unsigned pool_in_use(const struct pool *p)

@@ -37,7 +37,7 @@ struct pool_params {
 	unsigned nlarge;     /* how many; 0 = 24 */
 	size_t small;	     /* bytes of a small one; 0 = 72 KiB */
 	unsigned nsmall;     /* how many; 0 = 128 */
-	int node;	     /* NUMA node to bind to, or -1 */
+	int node;	     /* NUMA node to take memory from, or -1; a wish */
 };
 
 int pool_new(struct pool **out, const struct pool_params *p);
@@ -54,6 +54,7 @@ void pool_unwait(struct pool *p, struct pool_waiter *w); /* leave the queue; fin
 void buf_return(struct buf *b); /* NULL is fine */
 
 size_t pool_max(const struct pool *p);	   /* largest size that can be borrowed */
+int pool_unbound(const struct pool *p);	   /* 0, or -errno: memory is not bound to `node` */
 unsigned pool_in_use(const struct pool *p);
 /* Give idle memory back to the system (MADV_DONTNEED of free, unregistered slabs). */
 void pool_trim(struct pool *p);

@@ -61,6 +61,11 @@ const char *ring_engine_why(const struct ring *r)
 	return r->why;
 }
 
+int ring_unbound(const struct ring *r)
+{
+	return r->unbound;
+}
+
 unsigned ring_inflight(const struct ring *r)
 {
 	return r->inflight + (atomic_load(&r->posted) != NULL);

@@ -11,6 +11,7 @@
 #ifndef CORE_RING_H
 #define CORE_RING_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,8 @@ struct ring_params {
 	unsigned depth;		 /* SQ entries; 0 = 256 */
 	unsigned threads;	 /* threads engine: I/O threads; 0 = 8 */
 	unsigned buffers;	 /* registered-buffer slots to reserve; 0 = none */
+	unsigned iowq;		 /* io_uring: kernel threads for file I/O that would block; 0 = 16 */
+	const cpu_set_t *cpus;	 /* where the engine's helping threads may run; NULL = anywhere */
 	const char *name;	 /* thread-name prefix, e.g. "nfsd-io/w0" */
 };
 
@@ -64,6 +67,8 @@ void ring_free(struct ring *r);
 /* "io_uring" or "threads"; and in one line why (flags in use, or what refused io_uring). */
 const char *ring_engine_name(const struct ring *r);
 const char *ring_engine_why(const struct ring *r);
+/* 0, or -errno: the helping threads could not be kept to `cpus` (a kernel before 5.14). */
+int ring_unbound(const struct ring *r);
 
 /*
  * Start an operation.  Buffers, iovecs, msghdr and cred stay the caller's and

@@ -26,6 +26,7 @@ struct ring_engine_ops {
 struct ring {
 	const struct ring_engine_ops *engine;
 	char why[160];
+	int unbound; /* see ring_unbound() */
 	pthread_t owner;
 	unsigned inflight;
 	int event_fd;		     /* wakes the owner out of collect() */

@@ -22,6 +22,8 @@ struct ring_iothreads {
 	bool quit;
 	unsigned n, max;
 	char name[16];
+	bool confined;
+	cpu_set_t cpus;
 	pthread_t tid[];
 };
 
@@ -77,7 +79,8 @@ static void *io_thread(void *arg)
 	return NULL;
 }
 
-int ring_iothreads_new(struct ring_iothreads **out, struct ring *r, unsigned max, const char *name)
+int ring_iothreads_new(struct ring_iothreads **out, struct ring *r, unsigned max, const char *name,
+		       const cpu_set_t *cpus)
 {
 	struct ring_iothreads *io = calloc(1, sizeof(*io) + max * sizeof(io->tid[0]));
 
@@ -85,6 +88,9 @@ int ring_iothreads_new(struct ring_iothreads **out, struct ring *r, unsigned max
 		return -ENOMEM;
 	io->ring = r;
 	io->max = max;
+	io->confined = cpus != NULL;
+	if (cpus)
+		io->cpus = *cpus;
 	io->tail = &io->head;
 	snprintf(io->name, sizeof(io->name), "%.9s", name ? name : "nfsd-io");
 	pthread_mutex_init(&io->lock, NULL);
@@ -121,6 +127,9 @@ static int add_thread(struct ring_iothreads *io)
 	if (ret)
 		return -ret;
 	snprintf(name, sizeof(name), "%.9s-i%u", io->name, io->n % 1000);
+	/* Else it would stay on the one CPU of the thread that starts it. */
+	if (io->confined)
+		pthread_setaffinity_np(io->tid[io->n], sizeof(io->cpus), &io->cpus);
 	pthread_setname_np(io->tid[io->n++], name);
 	return 0;
 }

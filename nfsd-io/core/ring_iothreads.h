@@ -11,7 +11,9 @@
 
 struct ring_iothreads;
 
-int ring_iothreads_new(struct ring_iothreads **out, struct ring *r, unsigned max, const char *name);
+/* At most `max` threads, on `cpus` (copied; NULL: where the ring's thread may run). */
+int ring_iothreads_new(struct ring_iothreads **out, struct ring *r, unsigned max, const char *name,
+		       const cpu_set_t *cpus);
 void ring_iothreads_free(struct ring_iothreads *io); /* nothing may be queued */
 /* 0, or -errno when no thread at all could be started. */
 int ring_iothreads_submit(struct ring_iothreads *io, struct op *op);

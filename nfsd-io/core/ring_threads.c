@@ -296,7 +296,8 @@ int ring_threads_new(struct ring **out, const struct ring_params *p)
 	ev.data.fd = t->ring.event_fd;
 	if (epoll_ctl(t->epfd, EPOLL_CTL_ADD, t->ring.event_fd, &ev) < 0)
 		goto fail_errno;
-	ret = ring_iothreads_new(&t->io, &t->ring, p->threads ? p->threads : 8, p->name);
+	ret = ring_iothreads_new(&t->io, &t->ring, p->threads ? p->threads : 8, p->name,
+				 p->cpus);
 	if (ret < 0)
 		goto fail_ring;
 	*out = &t->ring;

@@ -359,9 +359,21 @@ static int queue_init(struct uring *u, unsigned depth, const char **flags)
 	return ret;
 }
 
+/*
+ * io-wq's threads ignore the affinity of the thread that owns the ring: without a mask they run
+ * on every CPU of the cpuset, on whatever node.
+ */
+static void limit_iowq(struct uring *u, const struct ring_params *p)
+{
+	unsigned max[2] = { p->iowq ? p->iowq : IOWQ_BOUNDED, IOWQ_UNBOUNDED };
+
+	io_uring_register_iowq_max_workers(&u->u, max);
+	if (p->cpus)
+		u->ring.unbound = io_uring_register_iowq_aff(&u->u, sizeof(*p->cpus), p->cpus);
+}
+
 int ring_uring_new(struct ring **out, const struct ring_params *p, char *why, size_t whysize)
 {
-	unsigned workers[2] = { IOWQ_BOUNDED, IOWQ_UNBOUNDED };
 	struct uring *u = calloc(1, sizeof(*u));
 	const char *flags;
 	int ret;
@@ -375,7 +387,7 @@ int ring_uring_new(struct ring **out, const struct ring_params *p, char *why, si
 	if (ret < 0)
 		goto fail_ring;
 	/* Both are refinements: without them the kernel's default limit holds and buffers stay unregistered. */
-	io_uring_register_iowq_max_workers(&u->u, workers);
+	limit_iowq(u, p);
 	if (p->buffers && io_uring_register_buffers_sparse(&u->u, p->buffers) == 0)
 		u->buffers = p->buffers;
 	snprintf(why, whysize, "%s, %u entries%s", flags, u->u.sq.ring_entries,

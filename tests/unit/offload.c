@@ -9,6 +9,7 @@
 #include "nfsd-io/core/cred.h"
 #include "nfsd-io/core/offload.h"
 #include "nfsd-io/core/verifier.h"
+#include "tests/lib/threads.h"
 #include "tests/lib/unit.h"
 
 struct job {
@@ -141,6 +142,34 @@ START_TEST(free_finishes_what_is_queued)
 }
 END_TEST
 
+START_TEST(threads_stay_on_the_cpus_they_are_given_whoever_starts_them)
+{
+	struct job j[2];
+	struct offload *o;
+	char last[16];
+	cpu_set_t all, one = threads_last_cpu(last, sizeof(last));
+	int left = 2;
+
+	ck_assert_int_eq(offload_new(&o, 2), 0);
+	offload_confine(o, &one);
+	/* The second thread is started by one that is bound elsewhere. */
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(all), &all), 0);
+	for (int cpu = CPU_SETSIZE - 1; cpu >= 0 && CPU_COUNT(&all) > 1; cpu--)
+		CPU_CLR(cpu, &all);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(all), &all), 0);
+	pthread_barrier_init(&barrier, NULL, 2);
+	for (int i = 0; i < 2; i++) {
+		j[i] = (struct job){ { run_together, { .done = on_done }, ring, NULL }, .left = &left };
+		offload_submit(o, &j[i].job);
+	}
+	ring_run(ring, NULL, NULL);
+	ck_assert_uint_eq(threads_count("nfsd-io/o", last), 2);
+	offload_free(o);
+	ring_free(ring);
+	pthread_barrier_destroy(&barrier);
+}
+END_TEST
+
 START_TEST(verifier_changes_on_real_errors_only)
 {
 	static const int same[] = { -EAGAIN, -ESTALE, -EINTR }, other[] = { -EIO, -ENOSPC, -EDQUOT };
@@ -175,6 +204,7 @@ static Suite *suite(void)
 	tcase_add_test(t, blocked_jobs_get_threads_of_their_own_up_to_the_limit);
 	tcase_add_test(t, every_job_starts_as_the_server);
 	tcase_add_test(t, free_finishes_what_is_queued);
+	tcase_add_test(t, threads_stay_on_the_cpus_they_are_given_whoever_starts_them);
 	tcase_add_test(t, verifier_changes_on_real_errors_only);
 	suite_add_tcase(s, t);
 	return s;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <numaif.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -215,6 +217,42 @@ START_TEST(buffers_register_with_the_ring_on_first_use)
 }
 END_TEST
 
+START_TEST(memory_is_taken_from_the_node_that_is_asked_for)
+{
+	struct pool *p = make(NULL, 0);
+	struct buf *b = pool_borrow(p, LARGE), *s = pool_borrow(p, 1);
+	unsigned long mask[17] = {0};
+	int mode, node = -1;
+
+	ck_assert_int_eq(pool_unbound(p), 0);
+	memset(b->base, 1, b->size);
+	ck_assert_int_eq(get_mempolicy(&mode, mask, 1025, s->base, MPOL_F_ADDR), 0);
+	ck_assert_int_eq(mode, MPOL_PREFERRED);
+	ck_assert_uint_eq(mask[0], 1);
+	ck_assert_int_eq(get_mempolicy(&node, NULL, 0, b->base, MPOL_F_NODE | MPOL_F_ADDR), 0);
+	ck_assert_int_eq(node, 0);
+	buf_return(b);
+	buf_return(s);
+	pool_free(p);
+}
+END_TEST
+
+START_TEST(a_node_that_is_not_there_is_told_and_not_fatal)
+{
+	static const int nodes[] = {1023, 1024, 1 << 30};
+	struct pool *p = make(NULL, nodes[_i]);
+	struct buf *b = pool_borrow(p, LARGE);
+
+	ck_assert_int_eq(pool_unbound(p), -EINVAL);
+	memset(b->base, 1, b->size);
+	buf_return(b);
+	pool_free(p);
+	p = make(NULL, -1);
+	ck_assert_int_eq(pool_unbound(p), 0);
+	pool_free(p);
+}
+END_TEST
+
 START_TEST(trim_gives_idle_memory_back)
 {
 	struct pool *p = make(NULL, 1000);
@@ -246,6 +284,8 @@ static Suite *suite(void)
 	tcase_add_test(t, many_waiters_that_return_at_once_do_not_recurse);
 	tcase_add_test(t, a_buffer_of_the_other_class_returned_while_handing_on_finds_its_waiter);
 	tcase_add_test(t, buffers_register_with_the_ring_on_first_use);
+	tcase_add_test(t, memory_is_taken_from_the_node_that_is_asked_for);
+	tcase_add_loop_test(t, a_node_that_is_not_there_is_told_and_not_fatal, 0, 3);
 	tcase_add_test(t, trim_gives_idle_memory_back);
 	suite_add_tcase(s, t);
 	return s;

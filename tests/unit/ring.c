@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tests/lib/ringwait.h"
+#include "tests/lib/threads.h"
 #include "tests/lib/unit.h"
 
 START_TEST(names_its_engine)
@@ -399,6 +400,27 @@ START_TEST(turn_follows_each_batch)
 }
 END_TEST
 
+/* fsync blocks, so that a kernel thread of io-wq or one of the engine's own carries it out. */
+START_TEST(helping_threads_stay_on_the_cpus_they_are_given)
+{
+	struct ring_params p = { .engine = engines[_i], .name = "test/r0" };
+	int fd = temp_file(), left = 1;
+	struct wait w;
+	char cpu[16];
+	cpu_set_t one = threads_last_cpu(cpu, sizeof(cpu));
+
+	p.cpus = &one;
+	ck_assert_int_eq(ring_new(&ring, &p), 0);
+	ck_assert_int_eq(ring_unbound(ring), 0);
+	ring_fsync(ring, &waiting(&w, &left)->op, fd, false);
+	ring_run(ring, NULL, NULL);
+	ck_assert_int_eq(w.res, 0);
+	ck_assert_uint_eq(threads_count(_i ? "test/r0-i" : "iou-wrk-", cpu), 1);
+	ring_free(ring);
+	close(fd);
+}
+END_TEST
+
 START_TEST(auto_says_why_it_fell_back)
 {
 	struct rlimit none = { 0, 0 }, old;
@@ -437,6 +459,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, posts_of_one_thread_keep_their_order, 0, 2);
 	tcase_add_loop_test(t, an_idle_ring_does_not_wake_up, 0, 2);
 	tcase_add_loop_test(t, turn_follows_each_batch, 0, 2);
+	tcase_add_loop_test(t, helping_threads_stay_on_the_cpus_they_are_given, 0, 2);
 	suite_add_tcase(s, t);
 	t = tcase_create("choice");
 	tcase_add_test(t, auto_says_why_it_fell_back);
