@@ -30,6 +30,7 @@
 
 struct req;
 struct state4;
+struct state4_stats;
 struct state4_client;
 struct state4_open;
 
@@ -71,6 +72,19 @@ struct state4_held {
 	unsigned nowners, nopens, nlocks;
 };
 
+/* The opens' side's own tables: state4_new() makes them, state4_free() frees them after the clients. */
+struct state4_tables;
+int state4_tables_new(struct state4_tables **out, const struct state4_params *p); /* 0 or -ENOMEM */
+void state4_tables_free(struct state4_tables *t);				   /* NULL is fine */
+struct state4_tables *state4_tables(struct state4 *s);
+/* Under the lock, which is let go meanwhile: until somebody calls state4_wake(); then look again. */
+void state4_wait(struct state4 *s);
+void state4_wake(struct state4 *s);
+/* Under the lock, for state4_sweep(): 4.0 owners without opens go a lease after their last use. */
+void state4_held_sweep(struct state4 *s);
+/* Under the lock: fills opens, locks, owners, replays and reclaims. */
+void state4_held_stats(struct state4 *s, struct state4_stats *out);
+
 /* Under the lock.  NFS4_OK and *out, or STALE_CLIENTID / EXPIRED; of this minor version kind (0: 4.0). */
 uint32_t state4_client_find(struct state4 *s, clientid4 id, bool v40, struct state4_client **out);
 struct state4_held *state4_client_held(struct state4_client *c);
@@ -94,6 +108,8 @@ int state4_client_record(struct state4 *s, struct state4_client *c);
  */
 void state4_client_evict(struct state4 *s, struct state4_client *c);
 
+/* Under the lock: a 4.1 client that has not sent RECLAIM_COMPLETE: only reclaims are for it (RFC 8881 s.18.51.3). */
+bool state4_client_reclaiming(const struct state4_client *c);
 /* Under the lock: is there grace?  Then only reclaims; may this client reclaim? */
 bool state4_in_grace(struct state4 *s);
 bool state4_may_reclaim(struct state4 *s, struct state4_client *c);
@@ -119,6 +135,8 @@ enum state4_use { STATE4_READ = 1, STATE4_WRITE = 2 };
  */
 uint32_t state4_io(struct req *r, const stateid4 *id, enum state4_use use, struct file **file);
 void state4_open_put(struct state4_open *o);
+/* The file of `fh` that an open keeps, with at least `a`; counted, or NULL.  It works when no name is left, too. */
+struct file *state4_file_of(struct state4 *s, const struct fh *fh, enum file_access a);
 /* Does a DENY mode stand against v3-like use of the file `fh`?  Takes the lock. */
 bool state4_denied(struct state4 *s, const struct fh *fh, enum state4_use use);
 
