@@ -17,7 +17,7 @@ declare -A may=(
 	[nfsd-io/proto]="$any|\"policy/.*\"|\"rpc/.*\"|\"nfsd-io/(core|proto)/.*\""
 	[nfsd-io/server]="$any|\"policy/.*\"|\"rpc/.*\"|\"nfsd-io/(core|proto|server)/.*\""
 	[nfsd-io/ganesha]="$any|\"nfsd-io/(core|ganesha)/.*\""
-	[tools]="$any|\"policy/.*\"|\"tests/lib/.*\""
+	[tools]="$any|\"(policy|tools)/.*\"|\"tests/lib/.*\""
 )
 
 # Headers that one file or layer alone may see: pattern, then the files that may.
