@@ -14,6 +14,7 @@
 
 #include "nfsd-io/core/apart.h"
 #include "nfsd-io/core/file.h"
+#include "nfsd-io/core/pipe.h"
 #include "nfsd-io/core/pool.h"
 #include "nfsd-io/core/ring.h"
 #include "nfsd-io/core/verifier.h"
@@ -49,9 +50,11 @@ struct read_io {
 	uint64_t offset; /* bytes; caller has answered offsets above 2^63-1 */
 	uint32_t count;	 /* bytes, <= what `buf` holds: read_space(count) */
 	struct buf *buf; /* borrowed by the caller */
+	struct pipe *pipe; /* instead of buf, empty; NULL: buf */
 	/* results */
-	const uint8_t *data; /* io.res bytes of file data inside buf */
+	const uint8_t *data; /* io.res bytes of file data inside buf; NULL: they are what comes first out of the pipe */
 	bool eof;	     /* offset + res >= size seen after the data */
+	bool needs_buf;	     /* the pipe is no way for this one (all else is void): return it, read into a buffer */
 };
 
 struct write_io {
@@ -78,6 +81,12 @@ struct commit_io {
 size_t read_space(uint32_t count);
 
 void read_start(struct read_io *r);
+/*
+ * The same in two, for those who choose by the plan where the bytes go.  `room`: bytes of buffer
+ * there will be.  A pipe takes plans of one segment and must hold that from its first byte.
+ */
+void read_plan(struct read_io *r, size_t room);
+void read_go(struct read_io *r);
 void write_start(struct write_io *w);
 void commit_start(struct commit_io *c);
 

@@ -28,6 +28,11 @@ static void read_more(struct read_io *r)
 	const struct dio_segment *seg = &io->plan.seg[io->seg];
 	uint64_t pos = position(r);
 
+	if (r->pipe) {
+		ring_splice_in(io->ring, &io->op, io_fd(io), pos, r->pipe->in,
+			       (uint32_t)(seg->offset + seg->len - pos));
+		return;
+	}
 	ring_read(io->ring, &io->op, io_fd(io), r->buf->base + io->done_len,
 		  (uint32_t)(seg->offset + seg->len - pos), pos, io_rwf(io), r->buf->index, NULL);
 }
@@ -42,7 +47,7 @@ static void read_finish(struct read_io *r, int err)
 	if (got > p->keep)
 		got = p->keep;
 	io->res = err < 0 && !got ? err : (int)got;
-	r->data = r->buf->base + p->pad;
+	r->data = r->pipe ? NULL : r->buf->base + p->pad;
 	if (!io->have_st) {
 		err = io_stat(io);
 		if (io->res == 0)
@@ -98,6 +103,32 @@ static void on_read(struct op *op, int res, bool more)
 		read_finish(r, 0);
 }
 
+static void give_up(struct read_io *r)
+{
+	r->needs_buf = true;
+	r->io.done(&r->io);
+}
+
+/* All of it, or all there is of the file: whatever else happens is for the other way to sort out. */
+static void on_splice(struct op *op, int res, bool more)
+{
+	struct read_io *r = read_of(op);
+	struct io *io = &r->io;
+	const struct dio_plan *p = &io->plan;
+
+	(void)more;
+	if (res > 0) {
+		io_moved(io, DIO_READ, (uint32_t)res);
+		r->pipe->held += (uint32_t)res;
+	}
+	if (res < 0 || (io->done_len < p->pad + p->keep &&
+			(io_stat(io) < 0 || position(r) < (uint64_t)io->st.st_size)) ||
+	    (p->pad && io->done_len > p->pad && pipe_drop(r->pipe, p->pad) < 0))
+		give_up(r);
+	else
+		read_finish(r, 0);
+}
+
 static void on_nothing(struct op *op, int res, bool more)
 {
 	(void)res;
@@ -105,15 +136,27 @@ static void on_nothing(struct op *op, int res, bool more)
 	read_finish(read_of(op), 0);
 }
 
-void read_start(struct read_io *r)
+void read_plan(struct read_io *r, size_t room)
+{
+	r->needs_buf = false;
+	io_plan(&r->io, DIO_READ, r->offset, r->count, NULL, room);
+}
+
+void read_go(struct read_io *r)
 {
 	struct io *io = &r->io;
 
-	assert(r->count <= r->buf->size);
-	io_plan(io, DIO_READ, r->offset, r->count, NULL, r->buf->size);
-	io->op.done = io->plan.nsegs ? on_read : on_nothing;
+	assert(!r->pipe || io->plan.nsegs == 1);
+	io->op.done = r->pipe ? on_splice : io->plan.nsegs ? on_read : on_nothing;
 	if (io->plan.nsegs)
 		read_more(r);
 	else
 		ring_post(io->ring, &io->op, 0);
+}
+
+void read_start(struct read_io *r)
+{
+	assert(r->count <= r->buf->size);
+	read_plan(r, r->buf->size);
+	read_go(r);
 }

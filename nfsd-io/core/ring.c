@@ -132,6 +132,30 @@ void ring_sendmsg(struct ring *r, struct op *op, int fd, const struct msghdr *ms
 	start(r, op, OP_SENDMSG, fd);
 }
 
+void ring_splice_in(struct ring *r, struct op *op, int fd, uint64_t offset, int pipe, uint32_t len)
+{
+	op->iov = (struct iovec){ NULL, len };
+	op->offset = offset;
+	op->pipe = pipe;
+	op->cred = NULL;
+	start(r, op, OP_SPLICE_IN, fd);
+}
+
+void ring_splice_out(struct ring *r, struct op *op, int fd, const struct msghdr *msg, int pipe,
+		     uint32_t len, bool more)
+{
+	op->msg = msg;
+	op->iov = (struct iovec){ NULL, len };
+	op->pipe = pipe;
+	op->flags = more;
+	start(r, op, OP_SPLICE_OUT, fd);
+}
+
+bool ring_nonblock(const struct ring *r)
+{
+	return r->nonblock;
+}
+
 void ring_poll(struct ring *r, struct op *op, int fd, unsigned mask)
 {
 	op->flags = mask;

@@ -26,7 +26,7 @@ enum ring_engine { RING_AUTO, RING_IO_URING, RING_THREADS };
 
 enum op_kind {
 	OP_NONE, OP_READ, OP_WRITE, OP_FSYNC, OP_ACCEPT, OP_RECV, OP_SENDMSG,
-	OP_POLL, OP_TIMEOUT, OP_POSTED,
+	OP_POLL, OP_TIMEOUT, OP_SPLICE_IN, OP_SPLICE_OUT, OP_POSTED,
 };
 
 struct op {
@@ -44,6 +44,7 @@ struct op {
 	uint64_t offset;
 	struct iovec iov;
 	const struct msghdr *msg;
+	int pipe;		/* SPLICE_*: its end */
 	const struct cred *cred;
 	struct timespec ts;
 	void *engine;
@@ -90,6 +91,21 @@ void ring_recv(struct ring *r, struct op *op, int fd, void *buf, size_t len, int
 void ring_sendmsg(struct ring *r, struct op *op, int fd, const struct msghdr *msg, int flags);
 void ring_poll(struct ring *r, struct op *op, int fd, unsigned mask);
 void ring_timeout(struct ring *r, struct op *op, uint64_t ns);	/* res = -ETIME when it fires */
+
+/*
+ * A stretch of a file into a pipe, which has room for it (or -EAGAIN); `pipe` is the end to write to.
+ * Buffered, the pipe holds the page cache's own pages: what is written to the file later shows.
+ */
+void ring_splice_in(struct ring *r, struct op *op, int fd, uint64_t offset, int pipe, uint32_t len);
+/*
+ * To a socket: msg (NULL: nothing), then `len` bytes of the pipe, together res bytes.  `more`: as
+ * MSG_MORE for the end of it.  Only where ring_nonblock() is true, and on an O_NONBLOCK socket, so
+ * that no thread is ever held by a peer that does not read.  SIGPIPE must be ignored.
+ */
+void ring_splice_out(struct ring *r, struct op *op, int fd, const struct msghdr *msg, int pipe,
+		     uint32_t len, bool more);
+/* Operations on O_NONBLOCK sockets wait as those on blocking ones do. */
+bool ring_nonblock(const struct ring *r);
 
 /* A hint: the operation completes soon, with -ECANCELED or as if nothing was said. */
 void ring_cancel(struct ring *r, struct op *op);

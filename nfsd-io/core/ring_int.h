@@ -34,6 +34,7 @@ struct ring {
 	_Atomic unsigned posting;    /* threads between push and wake-up: ring_free() waits for them */
 	atomic_bool stop;
 	struct op *ready, **ready_tail;
+	bool nonblock;		     /* see ring_nonblock() */
 };
 
 /* Fill the common part; 0 or -errno. */
@@ -44,6 +45,11 @@ void ring_fini(struct ring *r);
 void ring_ready(struct ring *r, struct op *op, int res);
 /* Any other thread: likewise, and wake the owner. */
 void ring_ready_remote(struct ring *r, struct op *op, int res);
+
+/* One attempt at a SPLICE_OUT that does not block: bytes, or -errno (-EAGAIN: wait for POLLOUT). */
+int ring_splice_attempt(const struct op *op);
+/* The whole of a SPLICE_IN, on a thread that may block. */
+int ring_splice_carry(const struct op *op);
 
 /* 0, or -errno with the reason in `why` (io_uring only). */
 int ring_uring_new(struct ring **out, const struct ring_params *p, char *why, size_t whysize);

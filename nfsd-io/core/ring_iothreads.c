@@ -33,6 +33,8 @@ static int carry_out(const struct op *op)
 
 	if (n < 0)
 		return (int)n;
+	if (op->kind == OP_SPLICE_IN)
+		return ring_splice_carry(op);
 	do {
 		if (op->kind == OP_READ)
 			n = preadv2(op->fd, &op->iov, 1, (off_t)op->offset, (int)op->flags);

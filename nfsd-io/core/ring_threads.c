@@ -44,6 +44,7 @@ static uint32_t events_of(const struct op *op)
 {
 	switch (op->kind) {
 	case OP_SENDMSG:
+	case OP_SPLICE_OUT:
 		return EPOLLOUT;
 	case OP_POLL:
 		return op->flags;
@@ -61,6 +62,8 @@ static int attempt(const struct op *op, uint32_t events)
 
 	if (op->kind == OP_POLL)
 		return hit ? (int)hit : -EAGAIN;
+	if (op->kind == OP_SPLICE_OUT)
+		return ring_splice_attempt(op);
 	do {
 		if (op->kind == OP_RECV)
 			n = recv(op->fd, op->iov.iov_base, op->iov.iov_len,
@@ -148,7 +151,9 @@ static void watch_fire(struct threads *t, int fd, uint32_t events)
 	struct op *op, *next;
 
 	for (op = t->watch[fd].head; op; op = next) {
-		uint32_t want = op->kind == OP_POLL ? ~0u : op->kind == OP_SENDMSG ? out : in;
+		uint32_t want = op->kind == OP_POLL		 ? ~0u
+				: events_of(op) == EPOLLOUT ? out
+							    : in;
 		int res;
 
 		next = op->next;
@@ -192,6 +197,7 @@ static void threads_start(struct ring *r, struct op *op)
 	case OP_READ:
 	case OP_WRITE:
 	case OP_FSYNC:
+	case OP_SPLICE_IN:
 		ret = ring_iothreads_submit(t->io, op);
 		break;
 	case OP_TIMEOUT:
@@ -200,6 +206,7 @@ static void threads_start(struct ring *r, struct op *op)
 	case OP_ACCEPT:
 	case OP_RECV:
 	case OP_SENDMSG:
+	case OP_SPLICE_OUT:
 	case OP_POLL:
 		socket_start(t, op);
 		break;
@@ -220,6 +227,7 @@ static void threads_cancel(struct ring *r, struct op *op)
 	case OP_READ:
 	case OP_WRITE:
 	case OP_FSYNC:
+	case OP_SPLICE_IN:
 		found = ring_iothreads_remove(t->io, op);
 		break;
 	case OP_TIMEOUT:
@@ -300,6 +308,7 @@ int ring_threads_new(struct ring **out, const struct ring_params *p)
 				 p->cpus);
 	if (ret < 0)
 		goto fail_ring;
+	t->ring.nonblock = true;
 	*out = &t->ring;
 	return 0;
 fail_errno:

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,6 @@
 
 #define PERSONALITIES 64
 #define IOWQ_BOUNDED 16	 /* file I/O and fsync that would block */
-#define IOWQ_UNBOUNDED 4 /* sockets wait by poll, hardly ever in a worker */
 
 /* user_data of what is no struct op. */
 #define TAG_IGNORE 0
@@ -55,6 +55,9 @@ static bool retry(struct uring *u, struct op *op)
 
 	if (op->cancelled)
 		return false;
+	/* It waited by poll: now the socket may take some. */
+	if (op->kind == OP_SPLICE_OUT)
+		return op->res >= 0 || op->res == -EINTR;
 	if (op->res == -EAGAIN && file && !op->engine)
 		op->engine = u;
 	else if (op->res != -EINTR)
@@ -213,6 +216,13 @@ static void prep(struct io_uring_sqe *sqe, struct op *op)
 	case OP_POLL:
 		io_uring_prep_poll_add(sqe, op->fd, op->flags);
 		break;
+	case OP_SPLICE_IN:
+		io_uring_prep_splice(sqe, op->fd, (int64_t)op->offset, op->pipe, -1,
+				     (unsigned)op->iov.iov_len, SPLICE_F_NONBLOCK);
+		break;
+	case OP_SPLICE_OUT:
+		io_uring_prep_poll_add(sqe, op->fd, POLLOUT);
+		break;
 	case OP_TIMEOUT:
 		io_uring_prep_timeout(sqe, (struct __kernel_timespec *)&op->ts, 0, 0);
 		break;
@@ -233,6 +243,14 @@ static void uring_start(struct ring *r, struct op *op)
 		who = personality_of(u, op->cred);
 		if (who < 0) {
 			ring_ready(r, op, who);
+			return;
+		}
+	}
+	if (op->kind == OP_SPLICE_OUT) {
+		int res = ring_splice_attempt(op);
+
+		if (res != -EAGAIN) {
+			ring_ready(r, op, res);
 			return;
 		}
 	}
@@ -365,11 +383,33 @@ static int queue_init(struct uring *u, unsigned depth, const char **flags)
  */
 static void limit_iowq(struct uring *u, const struct ring_params *p)
 {
-	unsigned max[2] = { p->iowq ? p->iowq : IOWQ_BOUNDED, IOWQ_UNBOUNDED };
+	/* A splice from a file waits for the disk too, but counts as unbounded: its target is a pipe. */
+	unsigned max[2] = { p->iowq ? p->iowq : IOWQ_BOUNDED, p->iowq ? p->iowq : IOWQ_BOUNDED };
 
 	io_uring_register_iowq_max_workers(&u->u, max);
 	if (p->cpus)
 		u->ring.unbound = io_uring_register_iowq_aff(&u->u, sizeof(*p->cpus), p->cpus);
+}
+
+/* Kernels before 5.19 or so answer EAGAIN where a blocking socket would be waited for. */
+static bool nonblock_works(struct uring *u)
+{
+	struct io_uring_cqe *cqe;
+	bool works = false;
+	char byte = 0;
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
+		return false;
+	io_uring_prep_recv(get_sqe(u), fds[0], &byte, 1, 0);
+	if (io_uring_submit(&u->u) == 1 && write(fds[1], &byte, 1) == 1 &&
+	    io_uring_wait_cqe(&u->u, &cqe) == 0) {
+		works = cqe->res == 1;
+		io_uring_cqe_seen(&u->u, cqe);
+	}
+	close(fds[0]);
+	close(fds[1]);
+	return works;
 }
 
 int ring_uring_new(struct ring **out, const struct ring_params *p, char *why, size_t whysize)
@@ -390,6 +430,7 @@ int ring_uring_new(struct ring **out, const struct ring_params *p, char *why, si
 	limit_iowq(u, p);
 	if (p->buffers && io_uring_register_buffers_sparse(&u->u, p->buffers) == 0)
 		u->buffers = p->buffers;
+	u->ring.nonblock = nonblock_works(u);
 	snprintf(why, whysize, "%s, %u entries%s", flags, u->u.sq.ring_entries,
 		 p->buffers && !u->buffers ? ", buffers unregistered" : "");
 	*out = &u->ring;

@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "nfsd-io/proto/readto.h"
 #include "nfsd-io/proto/status.h"
 #include "nfsd-io/proto/v3.h"
 
@@ -168,16 +169,13 @@ static const struct stat *io_after(struct req *r, const struct io *io)
 
 /* --- READ --- */
 
-static enum req_step_result read_answer(struct req *r, const struct stat *st, const uint8_t *data,
-					uint32_t n, bool eof)
+static enum req_step_result read_answer(struct req *r, const struct stat *st, uint32_t n, bool eof)
 {
 	v3_reply_status(r, NFS3_OK, 0);
 	v3_put_post(&r->reply, r->export->root, st);
 	cursor_put_u32(&r->reply, n);
 	cursor_put_bool(&r->reply, eof);
 	cursor_put_u32(&r->reply, n);
-	r->data = data;
-	r->data_len = n;
 	return STEP_REPLY;
 }
 
@@ -188,44 +186,27 @@ static enum req_step_result read_reply(struct req *r)
 
 	if (io->io.res < 0)
 		return io_fail(r, io->io.res);
-	return read_answer(r, st, io->data, (uint32_t)io->io.res, io->eof);
+	read_answer(r, st, (uint32_t)io->io.res, io->eof);
+	readto_payload(r);
+	return STEP_REPLY;
 }
 
-static void read_done(struct io *io)
+static void read_done(struct req *r)
 {
-	struct req *r = container_of(io, struct req, io.read.io);
-
-	r->inflight--;
 	req_resume(r, read_reply);
 }
 
-static enum req_step_result read_go(struct req *r)
+static enum req_step_result read_begin(struct req *r)
 {
 	struct io_call *c = io_call(r);
-	struct read_io *io = &r->io.read;
-
-	io_begin(r, &io->io, read_done);
-	io->offset = c->offset;
-	io->count = c->count;
-	io->buf = r->data_buf;
-	read_start(io);
-	return STEP_WAIT;
-}
-
-static enum req_step_result read_buffer(struct req *r)
-{
-	struct io_call *c = io_call(r);
-	size_t most = pool_max(r->pool), slack;
 
 	/* Beyond what a file can have is its end, never an error (clients would retry for ever). */
 	if (c->offset > INT64_MAX || !c->count)
-		return read_answer(r, &c->st, NULL, 0, c->offset >= (uint64_t)c->st.st_size);
-	if (c->count > r->env->max_read)
-		c->count = r->env->max_read;
-	slack = read_space(c->count) - c->count;
-	if (c->count > most - slack)
-		c->count = (uint32_t)(most - slack);
-	return v3_borrow(r, read_space(c->count), read_go);
+		return read_answer(r, &c->st, 0, c->offset >= (uint64_t)c->st.st_size);
+	r->io.read.offset = c->offset;
+	r->io.read.count = readto_clip(r, c->count);
+	readto_start(r, true, read_done);
+	return STEP_WAIT;
 }
 
 enum req_step_result v3_read(struct req *r)
@@ -240,7 +221,7 @@ enum req_step_result v3_read(struct req *r)
 	if (!cursor_ok(&r->args))
 		return req_garbage(r);
 	res = v3_enter(r, fh, len, false, 1);
-	return res == STEP_MORE ? open_file(r, FILE_READ, MAY_READ | MAY_EXEC, read_buffer) : res;
+	return res == STEP_MORE ? open_file(r, FILE_READ, MAY_READ | MAY_EXEC, read_begin) : res;
 }
 
 /* --- WRITE --- */

@@ -69,6 +69,7 @@ void req_begin(struct req *r, const struct proto_env *env, struct ring *ring, st
 	r->fh.len = 0;
 	r->big = NULL;
 	r->data_buf = NULL;
+	r->data_pipe = NULL;
 	r->data = NULL;
 	r->data_len = 0;
 	r->drc_entry = NULL;
@@ -318,6 +319,7 @@ void req_retire(struct req *r)
 		r->fini(r);
 	buf_return(r->payload);
 	buf_return(r->data_buf);
+	pipe_return(r->data_pipe);
 	file_put(r->file);
 	cred_put(r->cred);
 	export_table_put(r->table);
@@ -325,6 +327,7 @@ void req_retire(struct req *r)
 	r->drc_entry = NULL;
 	r->fini = NULL;
 	r->payload = r->data_buf = NULL;
+	r->data_pipe = NULL;
 	r->file = NULL;
 	r->cred = NULL;
 	r->table = NULL;

@@ -52,6 +52,7 @@ struct req_stats {
 	_Atomic uint64_t mount_calls, rejected, garbage, bad_handles, stale_handles, jukebox;
 	_Atomic uint64_t payload_copied, payload_in_place; /* WRITE payload bytes */
 	_Atomic uint64_t bytes_in, bytes_out;
+	_Atomic uint64_t pipe_given_up; /* READs begun into a pipe and done again into a buffer */
 } __attribute__((aligned(64)));
 
 /* What the protocol needs from the process; one for all workers unless noted. */
@@ -86,6 +87,11 @@ struct proto_env {
 struct req_owner {
 	/* The reply is ready (r->state == REQ_SEND), or there is none (r->drop). */
 	void (*reply)(struct req_owner *o, struct req *r);
+	/*
+	 * A READ is planned (io->plan, one segment) and its payload only to be sent: a pipe for that
+	 * segment, borrowed, or NULL: a buffer is better.  May be NULL: never a pipe.
+	 */
+	struct pipe *(*pipe)(struct req_owner *o, const struct read_io *io);
 	struct peer peer;
 	uint64_t conn; /* number, unique for the process's life */
 	/* Which entry of an export this peer matches, for the table of `generation` (see access.h). */
@@ -146,8 +152,10 @@ struct req {
 	uint8_t reply_buf[REQ_REPLY_MAX];
 	uint8_t *big;		    /* malloc'd reply buffer when reply_buf is too small */
 	struct buf *data_buf;	    /* borrowed; returned by req_retire() */
-	const uint8_t *data;	    /* opaque bytes after the reply header, not copied */
+	struct pipe *data_pipe;	    /* borrowed; returned by req_retire() */
+	const uint8_t *data;	    /* opaque bytes after the reply header, not copied; NULL: what is in data_pipe */
 	uint32_t data_len;
+	void (*read_done)(struct req *r); /* readto.h's */
 	struct drc_entry *drc_entry;
 
 	struct offload_job job;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
 #include "tests/lib/fakering.h"
 
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -62,6 +64,13 @@ void ring_write(struct ring *r, struct op *op, int fd, const void *buf, uint32_t
 	start_rw(op, OP_WRITE, fd, (void *)buf, len, offset, rwf, buf_index, cred);
 }
 
+void ring_splice_in(struct ring *r, struct op *op, int fd, uint64_t offset, int pipe, uint32_t len)
+{
+	(void)r;
+	op->pipe = pipe;
+	start_rw(op, OP_SPLICE_IN, fd, NULL, len, offset, 0, -1, NULL);
+}
+
 void ring_fsync(struct ring *r, struct op *op, int fd, bool datasync)
 {
 	(void)r;
@@ -91,6 +100,7 @@ static int carry_out(const struct op *op)
 {
 	int answer = next_answer < nscript ? script[next_answer] : FAKERING_ALL;
 	size_t len = op->iov.iov_len;
+	off_t offset = (off_t)op->offset;
 	ssize_t n = 0;
 
 	if (op->kind == OP_POSTED)
@@ -104,6 +114,8 @@ static int carry_out(const struct op *op)
 		n = pread(op->fd, op->iov.iov_base, len, (off_t)op->offset);
 	else if (op->kind == OP_WRITE)
 		n = pwrite(op->fd, op->iov.iov_base, len, (off_t)op->offset);
+	else if (op->kind == OP_SPLICE_IN)
+		n = splice(op->fd, &offset, op->pipe, NULL, len, SPLICE_F_NONBLOCK);
 	return n < 0 ? -errno : (int)n;
 }
 
