@@ -15,7 +15,7 @@
 #include "nfsd-io/core/ring_int.h"
 
 #define PERSONALITIES 64
-#define IOWQ_BOUNDED 16	 /* file I/O and fsync that would block */
+#define IOWQ_MAX 16 /* file I/O and fsync that would block */
 
 /* user_data of what is no struct op. */
 #define TAG_IGNORE 0
@@ -384,7 +384,7 @@ static int queue_init(struct uring *u, unsigned depth, const char **flags)
 static void limit_iowq(struct uring *u, const struct ring_params *p)
 {
 	/* A splice from a file waits for the disk too, but counts as unbounded: its target is a pipe. */
-	unsigned max[2] = { p->iowq ? p->iowq : IOWQ_BOUNDED, p->iowq ? p->iowq : IOWQ_BOUNDED };
+	unsigned n = p->iowq ? p->iowq : IOWQ_MAX, max[2] = { n, n };
 
 	io_uring_register_iowq_max_workers(&u->u, max);
 	if (p->cpus)
