@@ -47,7 +47,7 @@ struct state4_params {
 	uint64_t (*now_ns)(void); /* NULL = CLOCK_MONOTONIC; tests have their own */
 };
 
-/* -errno: the record database cannot be opened (why is logged). */
+/* 0 or -ENOMEM.  Without a usable record database (why is logged) no records are kept and there is no grace. */
 int state4_new(struct state4 **out, const struct state4_params *p);
 /* No request is left.  Releases every file; client records stay for the next start. */
 void state4_free(struct state4 *s);
@@ -63,6 +63,8 @@ uint32_t state4_boot(const struct state4 *s);
  * is too old.  Never needed for an idle server without clients.
  */
 void state4_sweep(struct state4 *s);
+/* Any thread, cheap: are there clients or is there grace, so that state4_sweep() has something to do? */
+bool state4_active(struct state4 *s);
 
 /* --- between clients (state4_client.c) and opens (state4_open.c, state4_owner.c) --- */
 

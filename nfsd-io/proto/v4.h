@@ -38,6 +38,7 @@ struct state4_open;
 /* What an operation may answer besides an nfsstat4. */
 #define V4_ELSEWHERE 0xffff0001u /* cannot be done on this kind of thread: call me again on the other */
 #define V4_WAIT 0xffff0002u	 /* worker only: begun; v4_resume() tells the status */
+#define V4_REPLAY 0xffff0003u	 /* SEQUENCE: all of COMPOUND4res stands in r->reply now; the COMPOUND is over, no slot is held */
 
 /* Flags of an operation. */
 enum {
@@ -91,7 +92,8 @@ struct v4 {
 	bool have_id;		  /* a current stateid (RFC 8881 s.16.2.3.1.2) */
 	stateid4 id;
 	struct v4_saved saved;
-	uint32_t room;		  /* bytes the whole reply may have (4.1: the session's limit) */
+	uint32_t room;		  /* bytes the whole reply may have (4.1: the session's limit, RPC header included) */
+	bool to_cache;		  /* that is ca_maxresponsesize_cached: more is REP_TOO_BIG_TO_CACHE */
 	/* 4.1, set by SEQUENCE; given back by the walker's end through state4_sequence_done() */
 	struct state4_session *session;
 	struct state4_slot *slot;

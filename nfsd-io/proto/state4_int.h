@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The insides of NFSv4 state, for state4*.c and the operations on clients and
+ * sessions (nfs4_client.c, nfs4_session.c).  Everything here is under the lock
+ * of state4.h unless it says otherwise.
+ *
+ * A client or session that goes is first taken out of the tables (it is `gone`)
+ * and freed with its last pin.  What a client held is given up outside the
+ * lock, for its record goes from stable storage first: state4_client_inter().
+ */
+#ifndef PROTO_STATE4_INT_H
+#define PROTO_STATE4_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "nfsd-io/proto/state4.h"
+
+#define STATE4_BUCKETS 4096 /* clients by id, by owner; sessions */
+#define STATE4_SECOND 1000000000ull
+#define STATE4_COURTESY_NS (24 * 3600 * STATE4_SECOND)
+#define STATE4_VERF 8 /* bytes of a verifier4 */
+
+/* A list: its head is a link of its own. */
+struct state4_link {
+	struct state4_link *prev, *next;
+};
+
+static inline void state4_list_init(struct state4_link *head)
+{
+	head->prev = head->next = head;
+}
+
+static inline void state4_list_add_tail(struct state4_link *head, struct state4_link *l)
+{
+	l->prev = head->prev;
+	l->next = head;
+	head->prev->next = l;
+	head->prev = l;
+}
+
+/* Harmless for a link that is on no list but initialized. */
+static inline void state4_list_del(struct state4_link *l)
+{
+	l->prev->next = l->next;
+	l->next->prev = l->prev;
+	l->prev = l->next = l;
+}
+
+static inline bool state4_list_empty(const struct state4_link *head)
+{
+	return head->next == head;
+}
+
+/* Who asked: the same principal is needed to touch another's client record. */
+struct state4_principal {
+	uint32_t flavor, uid, gid;
+	uint64_t gids; /* a sum over the list */
+};
+
+static inline bool state4_principal_same(const struct state4_principal *a, const struct state4_principal *b)
+{
+	return a->flavor == b->flavor && a->uid == b->uid && a->gid == b->gid && a->gids == b->gids;
+}
+
+struct state4_channel {
+	uint32_t max_request, max_response, max_cached; /* bytes, RPC header included */
+	uint32_t max_ops, max_slots;
+};
+
+/* What CREATE_SESSION answered, for its one-deep replay. */
+struct state4_created {
+	uint32_t status, seqid, flags;
+	uint8_t id[16];
+	struct state4_channel fore, back;
+};
+
+struct state4_client {
+	clientid4 id;
+	_Atomic unsigned refs;	  /* the tables' one included */
+	struct state4_client *id_next, *owner_next, *grave_next;
+	struct state4_link lru;	  /* unconfirmed, or confirmed: least recently used first */
+	struct state4_link sessions;
+	unsigned nsessions;
+	bool v40, confirmed, courtesy;
+	bool gone;		  /* out of the tables */
+	bool reclaim_done;	  /* RECLAIM_COMPLETE came */
+	bool want_record;	  /* its owner is to be in stable storage */
+	bool asked_record;	  /* ... or was: it may be there */
+	_Atomic bool recorded;	  /* it is; set without the lock */
+	bool interred;		  /* under the lock of burials: nothing is held any more */
+	unsigned busy;		  /* COMPOUNDs between SEQUENCE and their end */
+	uint8_t verf[STATE4_VERF], confirm[STATE4_VERF];
+	struct state4_principal who;
+	uint64_t renewed_ns;
+	uint32_t number;	  /* the low half of its id, for people */
+	uint8_t minor;
+	char addr[80];		  /* where it called from, as text */
+	struct state4_created created; /* 4.1 */
+	struct state4_held held;
+	uint32_t owner_len;
+	uint8_t owner[];
+};
+
+struct state4_slot {
+	uint32_t seqid;	 /* of the last request that ran or runs */
+	bool used;	 /* ever */
+	bool in_use;
+	bool cached;	 /* `reply` is all that stands behind the tag */
+	uint32_t status; /* of the COMPOUND */
+	uint64_t sum;	 /* of the call and of who sent it */
+	uint8_t *reply;	 /* malloc'd */
+	uint32_t len;
+};
+
+struct state4_session {
+	uint8_t id[16];
+	unsigned refs;	 /* the table's one, and one a slot in use */
+	bool gone;
+	struct state4_session *next;
+	struct state4_link of_client;
+	struct state4_client *client; /* NULL when gone */
+	struct state4_channel fore, back;
+	uint32_t flags;
+	unsigned in_use; /* slots */
+	struct state4_slot slots[]; /* fore.max_slots */
+};
+
+/* The time after a start in which clients get back what they had (RFC 8881 s.8.4.2). */
+struct state4_known;
+struct state4_grace {
+	bool on;
+	uint64_t end_ns, start_ns;
+	bool reclaiming;	     /* somebody did since the last look */
+	struct state4_known **known; /* who may, by owner; NULL: nobody */
+	unsigned n, done;	     /* known; of them those that said RECLAIM_COMPLETE */
+};
+
+struct state4_record;
+
+struct state4 {
+	struct state4_params p;
+	pthread_mutex_t lock;
+	pthread_mutex_t burial; /* taken before the records' and before `lock` */
+	pthread_cond_t woken;
+	uint32_t boot;
+	uint32_t next_client, next_session, next_confirm;
+	char server_id[33];	/* hexadecimal: server_owner and server_scope */
+	struct state4_client *by_id[STATE4_BUCKETS], *by_owner[STATE4_BUCKETS];
+	struct state4_session *by_session[STATE4_BUCKETS];
+	struct state4_link unconfirmed, confirmed; /* least recently used first */
+	unsigned nunconfirmed, nconfirmed, ncourtesy, nsessions;
+	unsigned nslots;	/* of all sessions */
+	size_t cached;		/* bytes of replies kept in slots */
+	_Atomic unsigned active; /* clients, and one more in grace: somebody must call state4_sweep() */
+	uint64_t expired, evicted, replays;
+	struct state4_record *record; /* NULL: no records are kept */
+	struct state4_grace grace;
+	struct state4_tables *tables; /* the opens' side's */
+};
+
+/* --- state4_client.c --- */
+
+/* What SETCLIENTID and EXCHANGE_ID say of a client. */
+struct state4_hello {
+	struct state4_principal who;
+	uint8_t verf[STATE4_VERF];
+	const uint8_t *owner;
+	uint32_t owner_len;
+	const char *addr;
+	uint8_t minor;
+	bool update; /* EXCHGID4_FLAG_UPD_CONFIRMED_REC_A */
+};
+
+/*
+ * These take the lock, may give up another client's state and so block; an nfsstat4.
+ * SETCLIENTID: *id and `confirm`; EXCHANGE_ID: *id, *seqid for CREATE_SESSION, *confirmed.
+ */
+uint32_t state4_client_set(struct state4 *s, const struct state4_hello *h, clientid4 *id, uint8_t confirm[STATE4_VERF]);
+uint32_t state4_client_confirm(struct state4 *s, clientid4 id, const uint8_t confirm[STATE4_VERF],
+			       const struct state4_principal *who);
+uint32_t state4_client_exchange(struct state4 *s, const struct state4_hello *h, clientid4 *id, uint32_t *seqid,
+				bool *confirmed);
+uint32_t state4_client_destroy(struct state4 *s, clientid4 id);
+
+/* Under the lock; NULL when there is none. */
+struct state4_client *state4_client_by_id(struct state4 *s, clientid4 id, bool confirmed);
+struct state4_client *state4_client_by_owner(struct state4 *s, const uint8_t *owner, uint32_t len, bool confirmed);
+/* Unconfirmed becomes confirmed; another of the same owner was buried before. */
+void state4_client_admit(struct state4 *s, struct state4_client *c);
+/*
+ * Out of the tables, its sessions too; the tables' pin is now the list's.  Then, without the lock,
+ * state4_client_inter() gives up what those on the list held.
+ */
+void state4_client_bury(struct state4 *s, struct state4_client *c, struct state4_client **list);
+void state4_client_inter(struct state4 *s, struct state4_client *list);
+/* Does it hold anything: opens, locks, sessions? */
+bool state4_client_holds(const struct state4_client *c);
+
+/* Leases: without the lock. */
+void state4_client_sweep(struct state4 *s);
+
+/* --- state4_record.c: SQLite, in nfsdcld's schema --- */
+
+/* Told about each client that may reclaim. */
+typedef void state4_record_each(void *arg, const uint8_t *owner, uint32_t len);
+/*
+ * A new epoch in `dir`/main.sqlite: the records of the last are what can be reclaimed, until
+ * state4_record_grace_done().  -EBUSY: another server of ours uses the directory; else -EIO; both
+ * with `why`.  The functions below sync before they return, may be called by any thread and block.
+ */
+int state4_record_open(struct state4_record **out, const char *dir, state4_record_each *each, void *arg, char *why,
+		       size_t len);
+int state4_record_add(struct state4_record *r, const uint8_t *owner, uint32_t len);
+int state4_record_remove(struct state4_record *r, const uint8_t *owner, uint32_t len);
+int state4_record_grace_done(struct state4_record *r);
+void state4_record_lock(struct state4_record *r);
+void state4_record_unlock(struct state4_record *r);
+void state4_record_close(struct state4_record *r); /* NULL is fine */
+
+/* --- state4_grace.c --- */
+
+/* Opens the records and starts grace when there are some.  Never fails: without records there is no grace. */
+void state4_grace_start(struct state4 *s);
+void state4_grace_fini(struct state4 *s);
+/* Under the lock: the client has reclaimed all it wants. */
+void state4_grace_reclaimed(struct state4 *s, const struct state4_client *c);
+/* Without the lock, may block: ends grace when it is time, or at once. */
+void state4_grace_look(struct state4 *s);
+void state4_grace_end(struct state4 *s);
+/*
+ * Without the lock, blocks: what stands in stable storage about this owner becomes what its
+ * confirmed client, if there is one, wants.  Safe against others doing the same.  0 or -errno.
+ */
+int state4_grace_settle(struct state4 *s, const uint8_t *owner, uint32_t len);
+
+/* --- state4_session.c --- */
+
+/* Under the lock: out of the table. */
+void state4_session_drop(struct state4 *s, struct state4_session *n);
+
+#endif
