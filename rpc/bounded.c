@@ -55,3 +55,21 @@ bool_t bounded_bytes(XDR *x, char **val, u_int *len, u_int max)
 	}
 	return TRUE;
 }
+
+bool_t bounded_words(XDR *x, uint32_t *val, u_int *len, u_int max)
+{
+	uint32_t ignored;
+	u_int n;
+
+	if (x->x_op == XDR_FREE)
+		return TRUE;
+	n = *len;
+	if ((x->x_op == XDR_ENCODE && n > max) || !xdr_u_int(x, &n))
+		return FALSE;
+	/* Decoding a memory stream, so that a false count ends with it at the latest. */
+	for (u_int i = 0; i < n; i++)
+		if (!xdr_u_int32_t(x, i < max ? &val[i] : &ignored))
+			return FALSE;
+	*len = n < max ? n : max;
+	return TRUE;
+}

@@ -10,10 +10,24 @@
 
 #include <rpc/types.h>
 #include <rpc/xdr.h>
+#include <stdint.h>
 
 /* string<max>; decoding: *s is malloc'd and NUL-terminated, freed by XDR_FREE. */
 bool_t bounded_string(XDR *x, char **s, u_int max);
 /* opaque<max>; decoding: *val is malloc'd (NULL when *len == 0), freed by XDR_FREE. */
 bool_t bounded_bytes(XDR *x, char **val, u_int *len, u_int max);
+/* uint32_t<>, of which `max` words are kept in val[]; decoding: more of them must be there and are ignored. */
+bool_t bounded_words(XDR *x, uint32_t *val, u_int *len, u_int max);
+
+/* A type for opaque<max>, with rpcgen's members field_len and field_val, and its codec. */
+#define BOUNDED_OPAQUE(type, field, max)                                                           \
+	typedef struct {                                                                           \
+		u_int field##_len;                                                                 \
+		char *field##_val;                                                                 \
+	} type;                                                                                    \
+	static inline bool_t xdr_##type(XDR *x, type *v)                                           \
+	{                                                                                          \
+		return bounded_bytes(x, &v->field##_val, &v->field##_len, max);                    \
+	}
 
 #endif

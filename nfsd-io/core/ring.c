@@ -73,7 +73,7 @@ unsigned ring_inflight(const struct ring *r)
 
 static void start(struct ring *r, struct op *op, enum op_kind kind, int fd)
 {
-	assert(op->kind == OP_NONE && op->done);
+	assert(op->kind == RING_OP_NONE && op->done);
 	op->kind = kind;
 	op->fd = fd;
 	op->cancelled = false;
@@ -96,13 +96,13 @@ static void start_rw(struct ring *r, struct op *op, enum op_kind kind, int fd, s
 void ring_read(struct ring *r, struct op *op, int fd, void *buf, uint32_t len, uint64_t offset,
 	       unsigned rwf, int buf_index, const struct cred *cred)
 {
-	start_rw(r, op, OP_READ, fd, (struct iovec){ buf, len }, offset, rwf, buf_index, cred);
+	start_rw(r, op, RING_OP_READ, fd, (struct iovec){ buf, len }, offset, rwf, buf_index, cred);
 }
 
 void ring_write(struct ring *r, struct op *op, int fd, const void *buf, uint32_t len,
 		uint64_t offset, unsigned rwf, int buf_index, const struct cred *cred)
 {
-	start_rw(r, op, OP_WRITE, fd, (struct iovec){ (void *)buf, len }, offset, rwf, buf_index,
+	start_rw(r, op, RING_OP_WRITE, fd, (struct iovec){ (void *)buf, len }, offset, rwf, buf_index,
 		 cred);
 }
 
@@ -110,26 +110,26 @@ void ring_fsync(struct ring *r, struct op *op, int fd, bool datasync)
 {
 	op->flags = datasync;
 	op->cred = NULL;
-	start(r, op, OP_FSYNC, fd);
+	start(r, op, RING_OP_FSYNC, fd);
 }
 
 void ring_accept(struct ring *r, struct op *op, int fd)
 {
-	start(r, op, OP_ACCEPT, fd);
+	start(r, op, RING_OP_ACCEPT, fd);
 }
 
 void ring_recv(struct ring *r, struct op *op, int fd, void *buf, size_t len, int flags)
 {
 	op->iov = (struct iovec){ buf, len };
 	op->flags = (unsigned)flags;
-	start(r, op, OP_RECV, fd);
+	start(r, op, RING_OP_RECV, fd);
 }
 
 void ring_sendmsg(struct ring *r, struct op *op, int fd, const struct msghdr *msg, int flags)
 {
 	op->msg = msg;
 	op->flags = (unsigned)flags;
-	start(r, op, OP_SENDMSG, fd);
+	start(r, op, RING_OP_SENDMSG, fd);
 }
 
 void ring_splice_in(struct ring *r, struct op *op, int fd, uint64_t offset, int pipe, uint32_t len)
@@ -159,19 +159,19 @@ bool ring_nonblock(const struct ring *r)
 void ring_poll(struct ring *r, struct op *op, int fd, unsigned mask)
 {
 	op->flags = mask;
-	start(r, op, OP_POLL, fd);
+	start(r, op, RING_OP_POLL, fd);
 }
 
 void ring_timeout(struct ring *r, struct op *op, uint64_t ns)
 {
 	op->ts.tv_sec = (time_t)(ns / 1000000000u);
 	op->ts.tv_nsec = (long)(ns % 1000000000u);
-	start(r, op, OP_TIMEOUT, -1);
+	start(r, op, RING_OP_TIMEOUT, -1);
 }
 
 void ring_cancel(struct ring *r, struct op *op)
 {
-	if (op->kind == OP_NONE || op->kind == OP_POSTED || op->cancelled)
+	if (op->kind == RING_OP_NONE || op->kind == RING_OP_POSTED || op->cancelled)
 		return;
 	op->cancelled = true;
 	r->engine->cancel(r, op);
@@ -217,8 +217,8 @@ void ring_ready_remote(struct ring *r, struct op *op, int res)
 
 void ring_post(struct ring *r, struct op *op, int res)
 {
-	assert(op->kind == OP_NONE && op->done);
-	op->kind = OP_POSTED;
+	assert(op->kind == RING_OP_NONE && op->done);
+	op->kind = RING_OP_POSTED;
 	ring_ready_remote(r, op, res);
 }
 
@@ -256,9 +256,9 @@ static bool deliver(struct ring *r)
 	r->ready_tail = &r->ready;
 	for (; op; op = next) {
 		next = op->next;
-		if (op->kind != OP_POSTED)
+		if (op->kind != RING_OP_POSTED)
 			r->inflight--;
-		op->kind = OP_NONE;
+		op->kind = RING_OP_NONE;
 		op->done(op, op->res, false);
 	}
 	return any;

@@ -36,9 +36,9 @@ static int carry_out(const struct op *op)
 	if (op->kind == OP_SPLICE_IN)
 		return ring_splice_carry(op);
 	do {
-		if (op->kind == OP_READ)
+		if (op->kind == RING_OP_READ)
 			n = preadv2(op->fd, &op->iov, 1, (off_t)op->offset, (int)op->flags);
-		else if (op->kind == OP_WRITE)
+		else if (op->kind == RING_OP_WRITE)
 			n = pwritev2(op->fd, &op->iov, 1, (off_t)op->offset, (int)op->flags);
 		else
 			n = op->flags ? fdatasync(op->fd) : fsync(op->fd);

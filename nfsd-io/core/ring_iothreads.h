@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The threads engine's file I/O: named threads, started on demand, that carry
- * out OP_READ, OP_WRITE and OP_FSYNC as the operation's identity and hand the
+ * out RING_OP_READ, RING_OP_WRITE and RING_OP_FSYNC as the operation's identity and hand the
  * result back by ring_ready_remote().
  */
 #ifndef CORE_RING_IOTHREADS_H

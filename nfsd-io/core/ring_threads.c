@@ -43,10 +43,10 @@ static struct threads *threads_of(struct ring *r)
 static uint32_t events_of(const struct op *op)
 {
 	switch (op->kind) {
-	case OP_SENDMSG:
-	case OP_SPLICE_OUT:
+	case RING_OP_SENDMSG:
+	case RING_OP_SPLICE_OUT:
 		return EPOLLOUT;
-	case OP_POLL:
+	case RING_OP_POLL:
 		return op->flags;
 	default:
 		return EPOLLIN;
@@ -60,15 +60,15 @@ static int attempt(const struct op *op, uint32_t events)
 	uint32_t hit = events & (op->flags | EPOLLERR | EPOLLHUP);
 	ssize_t n;
 
-	if (op->kind == OP_POLL)
+	if (op->kind == RING_OP_POLL)
 		return hit ? (int)hit : -EAGAIN;
-	if (op->kind == OP_SPLICE_OUT)
+	if (op->kind == RING_OP_SPLICE_OUT)
 		return ring_splice_attempt(op);
 	do {
-		if (op->kind == OP_RECV)
+		if (op->kind == RING_OP_RECV)
 			n = recv(op->fd, op->iov.iov_base, op->iov.iov_len,
 				 (int)op->flags | MSG_DONTWAIT);
-		else if (op->kind == OP_SENDMSG)
+		else if (op->kind == RING_OP_SENDMSG)
 			n = sendmsg(op->fd, op->msg, (int)op->flags | MSG_DONTWAIT);
 		else if (poll(&pfd, 1, 0) == 0) /* a listening socket may be a blocking one */
 			return -EAGAIN;
@@ -137,7 +137,7 @@ static void watch_arm(struct threads *t, int fd)
 	while ((op = t->watch[fd].head)) {
 		watch_remove(t, op);
 		/* A regular file is always ready, says poll(2), and refuses epoll. */
-		if (ret == -EPERM && op->kind == OP_POLL)
+		if (ret == -EPERM && op->kind == RING_OP_POLL)
 			ring_ready(&t->ring, op, (int)(op->flags & (POLLIN | POLLOUT)));
 		else
 			ring_ready(&t->ring, op, ret);
@@ -151,7 +151,7 @@ static void watch_fire(struct threads *t, int fd, uint32_t events)
 	struct op *op, *next;
 
 	for (op = t->watch[fd].head; op; op = next) {
-		uint32_t want = op->kind == OP_POLL		 ? ~0u
+		uint32_t want = op->kind == RING_OP_POLL		 ? ~0u
 				: events_of(op) == EPOLLOUT ? out
 							    : in;
 		int res;
@@ -170,7 +170,7 @@ static void watch_fire(struct threads *t, int fd, uint32_t events)
 
 static void socket_start(struct threads *t, struct op *op)
 {
-	bool nowait = (op->kind == OP_RECV || op->kind == OP_SENDMSG) &&
+	bool nowait = (op->kind == RING_OP_RECV || op->kind == RING_OP_SENDMSG) &&
 		      (op->flags & MSG_DONTWAIT);
 	int res = attempt(op, 0);
 
@@ -194,24 +194,24 @@ static void threads_start(struct ring *r, struct op *op)
 	int ret = 0;
 
 	switch (op->kind) {
-	case OP_READ:
-	case OP_WRITE:
-	case OP_FSYNC:
-	case OP_SPLICE_IN:
+	case RING_OP_READ:
+	case RING_OP_WRITE:
+	case RING_OP_FSYNC:
+	case RING_OP_SPLICE_IN:
 		ret = ring_iothreads_submit(t->io, op);
 		break;
-	case OP_TIMEOUT:
+	case RING_OP_TIMEOUT:
 		ret = ring_timers_add(&t->timers, op);
 		break;
-	case OP_ACCEPT:
-	case OP_RECV:
-	case OP_SENDMSG:
-	case OP_SPLICE_OUT:
-	case OP_POLL:
+	case RING_OP_ACCEPT:
+	case RING_OP_RECV:
+	case RING_OP_SENDMSG:
+	case RING_OP_SPLICE_OUT:
+	case RING_OP_POLL:
 		socket_start(t, op);
 		break;
-	case OP_NONE:
-	case OP_POSTED:
+	case RING_OP_NONE:
+	case RING_OP_POSTED:
 		assert(0);
 	}
 	if (ret < 0)
@@ -224,13 +224,13 @@ static void threads_cancel(struct ring *r, struct op *op)
 	bool found = false;
 
 	switch (op->kind) {
-	case OP_READ:
-	case OP_WRITE:
-	case OP_FSYNC:
-	case OP_SPLICE_IN:
+	case RING_OP_READ:
+	case RING_OP_WRITE:
+	case RING_OP_FSYNC:
+	case RING_OP_SPLICE_IN:
 		found = ring_iothreads_remove(t->io, op);
 		break;
-	case OP_TIMEOUT:
+	case RING_OP_TIMEOUT:
 		found = ring_timers_remove(&t->timers, op);
 		break;
 	default:

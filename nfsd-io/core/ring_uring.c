@@ -51,12 +51,12 @@ static void uring_start(struct ring *r, struct op *op);
 /* A kernel that gave up without a reason of ours is asked again, once from a thread that may block. */
 static bool retry(struct uring *u, struct op *op)
 {
-	bool file = op->kind == OP_READ || op->kind == OP_WRITE || op->kind == OP_FSYNC;
+	bool file = op->kind == RING_OP_READ || op->kind == RING_OP_WRITE || op->kind == RING_OP_FSYNC;
 
 	if (op->cancelled)
 		return false;
 	/* It waited by poll: now the socket may take some. */
-	if (op->kind == OP_SPLICE_OUT)
+	if (op->kind == RING_OP_SPLICE_OUT)
 		return op->res >= 0 || op->res == -EINTR;
 	if (op->res == -EAGAIN && file && !op->engine)
 		op->engine = u;
@@ -183,9 +183,9 @@ static void prep_rw(struct io_uring_sqe *sqe, const struct op *op)
 	void *buf = op->iov.iov_base;
 	unsigned len = (unsigned)op->iov.iov_len;
 
-	if (op->kind == OP_READ && op->buf_index >= 0)
+	if (op->kind == RING_OP_READ && op->buf_index >= 0)
 		io_uring_prep_read_fixed(sqe, op->fd, buf, len, op->offset, op->buf_index);
-	else if (op->kind == OP_READ)
+	else if (op->kind == RING_OP_READ)
 		io_uring_prep_read(sqe, op->fd, buf, len, op->offset);
 	else if (op->buf_index >= 0)
 		io_uring_prep_write_fixed(sqe, op->fd, buf, len, op->offset, op->buf_index);
@@ -197,44 +197,44 @@ static void prep_rw(struct io_uring_sqe *sqe, const struct op *op)
 static void prep(struct io_uring_sqe *sqe, struct op *op)
 {
 	switch (op->kind) {
-	case OP_READ:
-	case OP_WRITE:
+	case RING_OP_READ:
+	case RING_OP_WRITE:
 		prep_rw(sqe, op);
 		break;
-	case OP_FSYNC:
+	case RING_OP_FSYNC:
 		io_uring_prep_fsync(sqe, op->fd, op->flags ? IORING_FSYNC_DATASYNC : 0);
 		break;
-	case OP_ACCEPT:
+	case RING_OP_ACCEPT:
 		io_uring_prep_accept(sqe, op->fd, NULL, NULL, SOCK_CLOEXEC);
 		break;
-	case OP_RECV:
+	case RING_OP_RECV:
 		io_uring_prep_recv(sqe, op->fd, op->iov.iov_base, op->iov.iov_len, (int)op->flags);
 		break;
-	case OP_SENDMSG:
+	case RING_OP_SENDMSG:
 		io_uring_prep_sendmsg(sqe, op->fd, op->msg, op->flags);
 		break;
-	case OP_POLL:
+	case RING_OP_POLL:
 		io_uring_prep_poll_add(sqe, op->fd, op->flags);
 		break;
-	case OP_SPLICE_IN:
+	case RING_OP_SPLICE_IN:
 		io_uring_prep_splice(sqe, op->fd, (int64_t)op->offset, op->pipe, -1,
 				     (unsigned)op->iov.iov_len, SPLICE_F_NONBLOCK);
 		break;
-	case OP_SPLICE_OUT:
+	case RING_OP_SPLICE_OUT:
 		io_uring_prep_poll_add(sqe, op->fd, POLLOUT);
 		break;
-	case OP_TIMEOUT:
+	case RING_OP_TIMEOUT:
 		io_uring_prep_timeout(sqe, (struct __kernel_timespec *)&op->ts, 0, 0);
 		break;
-	case OP_NONE:
-	case OP_POSTED:
+	case RING_OP_NONE:
+	case RING_OP_POSTED:
 		assert(0);
 	}
 }
 
 static void uring_start(struct ring *r, struct op *op)
 {
-	bool rw = op->kind == OP_READ || op->kind == OP_WRITE;
+	bool rw = op->kind == RING_OP_READ || op->kind == RING_OP_WRITE;
 	struct uring *u = uring_of(r);
 	struct io_uring_sqe *sqe;
 	int who = 0;
@@ -246,7 +246,7 @@ static void uring_start(struct ring *r, struct op *op)
 			return;
 		}
 	}
-	if (op->kind == OP_SPLICE_OUT) {
+	if (op->kind == RING_OP_SPLICE_OUT) {
 		int res = ring_splice_attempt(op);
 
 		if (res != -EAGAIN) {

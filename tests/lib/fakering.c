@@ -31,7 +31,7 @@ void fakering_script(const int *answers, unsigned n)
 
 static void start(struct op *op, enum op_kind kind, int fd)
 {
-	ck_assert_int_eq(op->kind, OP_NONE);
+	ck_assert_int_eq(op->kind, RING_OP_NONE);
 	ck_assert_uint_lt(npending, CALLS);
 	op->kind = kind;
 	op->fd = fd;
@@ -54,21 +54,21 @@ void ring_read(struct ring *r, struct op *op, int fd, void *buf, uint32_t len, u
 	       unsigned rwf, int buf_index, const struct cred *cred)
 {
 	(void)r;
-	start_rw(op, OP_READ, fd, buf, len, offset, rwf, buf_index, cred);
+	start_rw(op, RING_OP_READ, fd, buf, len, offset, rwf, buf_index, cred);
 }
 
 void ring_write(struct ring *r, struct op *op, int fd, const void *buf, uint32_t len,
 		uint64_t offset, unsigned rwf, int buf_index, const struct cred *cred)
 {
 	(void)r;
-	start_rw(op, OP_WRITE, fd, (void *)buf, len, offset, rwf, buf_index, cred);
+	start_rw(op, RING_OP_WRITE, fd, (void *)buf, len, offset, rwf, buf_index, cred);
 }
 
 void ring_splice_in(struct ring *r, struct op *op, int fd, uint64_t offset, int pipe, uint32_t len)
 {
 	(void)r;
 	op->pipe = pipe;
-	start_rw(op, OP_SPLICE_IN, fd, NULL, len, offset, 0, -1, NULL);
+	start_rw(op, RING_OP_SPLICE_IN, fd, NULL, len, offset, 0, -1, NULL);
 }
 
 void ring_fsync(struct ring *r, struct op *op, int fd, bool datasync)
@@ -77,14 +77,14 @@ void ring_fsync(struct ring *r, struct op *op, int fd, bool datasync)
 	op->iov = (struct iovec){ NULL, 0 };
 	op->offset = 0;
 	op->flags = datasync;
-	start(op, OP_FSYNC, fd);
+	start(op, RING_OP_FSYNC, fd);
 }
 
 void ring_post(struct ring *r, struct op *op, int res)
 {
 	(void)r;
 	op->res = res;
-	start(op, OP_POSTED, -1);
+	start(op, RING_OP_POSTED, -1);
 }
 
 int ring_buffer_register(struct ring *r, unsigned index, void *base, size_t len)
@@ -103,18 +103,18 @@ static int carry_out(const struct op *op)
 	off_t offset = (off_t)op->offset;
 	ssize_t n = 0;
 
-	if (op->kind == OP_POSTED)
+	if (op->kind == RING_OP_POSTED)
 		return op->res;
 	next_answer++;
 	if (answer < 0)
 		return answer;
 	if (len > (size_t)answer)
 		len = (size_t)answer;
-	if (op->kind == OP_READ)
+	if (op->kind == RING_OP_READ)
 		n = pread(op->fd, op->iov.iov_base, len, (off_t)op->offset);
-	else if (op->kind == OP_WRITE)
+	else if (op->kind == RING_OP_WRITE)
 		n = pwrite(op->fd, op->iov.iov_base, len, (off_t)op->offset);
-	else if (op->kind == OP_SPLICE_IN)
+	else if (op->kind == RING_OP_SPLICE_IN)
 		n = splice(op->fd, &offset, op->pipe, NULL, len, SPLICE_F_NONBLOCK);
 	return n < 0 ? -errno : (int)n;
 }
@@ -133,7 +133,7 @@ void fakering_run(bool last_first)
 			op->kind, op->fd,	 op->offset,	   (uint32_t)op->iov.iov_len,
 			op->flags, op->buf_index, op->iov.iov_base, op->cred, res,
 		};
-		op->kind = OP_NONE;
+		op->kind = RING_OP_NONE;
 		op->done(op, res, false);
 	}
 }

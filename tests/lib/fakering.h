@@ -16,7 +16,7 @@ struct fakering_call {
 	int fd;
 	uint64_t offset;
 	uint32_t len;	/* bytes asked */
-	unsigned flags; /* RWF_*; OP_FSYNC: datasync */
+	unsigned flags; /* RWF_*; RING_OP_FSYNC: datasync */
 	int buf_index;
 	const void *buf;
 	const struct cred *cred;

@@ -68,7 +68,7 @@ START_TEST(any_range_flushes_the_whole_file)
 		ck_assert(c.io.have_st);
 		ck_assert_uint_eq(c.verf, verifier_get(&f.verifier));
 		ck_assert_uint_eq(fakering_calls, 1);
-		ck_assert_int_eq(fakering_log[0].kind, OP_FSYNC);
+		ck_assert_int_eq(fakering_log[0].kind, RING_OP_FSYNC);
 		ck_assert_uint_eq(fakering_log[0].flags, 0);
 	}
 }
@@ -132,7 +132,7 @@ START_TEST(a_write_that_ends_during_a_flush_stays_unsynced)
 	commit(&c, 0, 0);
 	write_unstable(&w[1]);
 	fakering_run(true); /* the write is over before the flush is */
-	ck_assert_int_eq(fakering_log[1].kind, OP_WRITE);
+	ck_assert_int_eq(fakering_log[1].kind, RING_OP_WRITE);
 	ck_assert_int_eq(c.io.res, 0);
 	ck_assert_uint_eq(f.file.unsynced, 1);
 }

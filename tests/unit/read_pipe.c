@@ -80,7 +80,7 @@ START_TEST(aligned_comes_as_it_is)
 	ck_assert(!r.needs_buf);
 	ck_assert_int_eq(r.io.res, 65536);
 	ck_assert(!r.eof);
-	ck_assert_int_eq(fakering_log[0].kind, OP_SPLICE_IN);
+	ck_assert_int_eq(fakering_log[0].kind, RING_OP_SPLICE_IN);
 	ck_assert_int_eq(fakering_log[0].fd, f.file.dio_fd);
 	ck_assert_uint_eq(iofile_count(&f, ops[DIO_READ][DIO_ALIGNED]), 1);
 }

@@ -171,7 +171,7 @@ START_TEST(a_stable_partial_write_is_synced_before_it_is_reported)
 	WRITE_AT(OFF, LEN, FAKERING_ALL, -ENOSPC, FAKERING_ALL);
 	ck_assert_int_eq(w.io.res, HEAD);
 	ck_assert_int_eq(w.committed, IO_FILE_SYNC);
-	ck_assert_int_eq(fakering_log[2].kind, OP_FSYNC);
+	ck_assert_int_eq(fakering_log[2].kind, RING_OP_FSYNC);
 	WRITE_AT(OFF, LEN, -ENOSPC);
 	ck_assert_int_eq(w.io.res, -ENOSPC);
 	ck_assert_uint_eq(fakering_calls, 1);
@@ -193,7 +193,7 @@ START_TEST(stable_writes_end_in_one_flush_of_the_right_kind)
 			ck_assert_int_eq(w.io.res, shape[s].len);
 			ck_assert_int_eq(w.committed, level);
 			last = &fakering_log[fakering_calls - 1];
-			ck_assert_int_eq(last->kind, OP_FSYNC);
+			ck_assert_int_eq(last->kind, RING_OP_FSYNC);
 			ck_assert_uint_eq(last->flags, level == IO_DATA_SYNC);
 			ck_assert_uint_eq(fakering_calls, w.io.plan.nsegs + 1);
 			for (unsigned i = 0; i + 1 < fakering_calls; i++)
@@ -264,7 +264,7 @@ START_TEST(zero_bytes_touch_nothing)
 	fstat(f.file.fd, &after);
 	ck_assert_int_eq(w.io.res, 0);
 	ck_assert_int_eq(memcmp(&before, &after, sizeof(before)), 0);
-	ck_assert_int_eq(fakering_log[0].kind, OP_POSTED);
+	ck_assert_int_eq(fakering_log[0].kind, RING_OP_POSTED);
 	ck_assert_uint_eq(fakering_calls, 1);
 	ck_assert_uint_eq(f.file.unsynced, 0);
 }
