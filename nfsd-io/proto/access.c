@@ -184,3 +184,39 @@ int access_kernel(int fd, int mode)
 	 */
 	return syscall(SYS_faccessat2, fd, "", mode, AT_EMPTY_PATH | AT_EACCESS) ? -errno : 0;
 }
+
+struct right {
+	uint32_t bit;
+	int mode;
+	bool modifies;
+};
+
+static const struct right dir_rights[] = {
+	{ACCESS_READ, R_OK, false},          {ACCESS_LOOKUP, X_OK, false},
+	{ACCESS_MODIFY, W_OK | X_OK, true},  {ACCESS_EXTEND, W_OK | X_OK, true},
+	{ACCESS_DELETE, W_OK | X_OK, true},  {ACCESS_XAREAD, R_OK, false},
+	{ACCESS_XAWRITE, W_OK, true},        {ACCESS_XALIST, R_OK, false},
+	{0, 0, false},
+};
+
+static const struct right file_rights[] = {
+	{ACCESS_READ, R_OK, false},    {ACCESS_MODIFY, W_OK, true},  {ACCESS_EXTEND, W_OK, true},
+	{ACCESS_EXECUTE, X_OK, false}, {ACCESS_XAREAD, R_OK, false}, {ACCESS_XAWRITE, W_OK, true},
+	{ACCESS_XALIST, R_OK, false},  {0, 0, false},
+};
+
+uint32_t access_rights(const struct req *r, uint32_t asked, uint32_t *supported)
+{
+	const struct right *t = S_ISDIR(r->file->type) ? dir_rights : file_rights;
+	uint32_t got = 0;
+
+	*supported = 0;
+	for (; t->bit; t++) {
+		if (!(asked & t->bit))
+			continue;
+		*supported |= t->bit;
+		if (!(t->modifies && !r->opts->rw) && !access_kernel(r->file->path_fd, t->mode))
+			got |= t->bit;
+	}
+	return got;
+}

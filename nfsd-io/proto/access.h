@@ -46,4 +46,23 @@ bool access_mode(const struct stat *st, const struct cred *c, unsigned want);
  */
 int access_kernel(int fd, int mode);
 
+/* Bits of ACCESS; the same in all versions, XA* from NFSv4.2 on. */
+enum {
+	ACCESS_READ = 1,
+	ACCESS_LOOKUP = 2,
+	ACCESS_MODIFY = 4,
+	ACCESS_EXTEND = 8,
+	ACCESS_DELETE = 16,
+	ACCESS_EXECUTE = 32,
+	ACCESS_XAREAD = 64,
+	ACCESS_XAWRITE = 128,
+	ACCESS_XALIST = 256,
+	ACCESS_V3 = 63, /* those NFSv3 and NFSv4.0 have */
+};
+/*
+ * Which rights of `asked` the kernel would grant this thread's identity on r->file, without the
+ * owner's override; *supported: those that mean something for its type.  Blocks.
+ */
+uint32_t access_rights(const struct req *r, uint32_t asked, uint32_t *supported);
+
 #endif

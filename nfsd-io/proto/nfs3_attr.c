@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nfsd-io/proto/excl.h"
 #include "nfsd-io/proto/status.h"
 #include "nfsd-io/proto/v3.h"
 
@@ -61,32 +62,31 @@ static bool in_sync(const sattrguard3 *g, const struct stat *st)
 			     t->nseconds == (uint32_t)st->st_ctim.tv_nsec);
 }
 
-static int setattr_change(struct req *r, const SETATTR3args *a, const struct stat *st)
+static int setattr_change(struct req *r, const struct sattr *want, const struct stat *st)
 {
-	const sattr3 *want = &a->new_attributes;
 	int fd = r->file->path_fd, err;
 
-	if (want->size.set_it) {
+	if (want->set_size) {
 		if (!S_ISREG(st->st_mode))
 			return -EINVAL;
-		err = v3_sattr_size(r, &r->fh, &r->parts, fd, want->size.set_size3_u.size);
+		err = sattr_size(r, &r->fh, &r->parts, fd, want->size);
 		if (err)
 			return err;
 	}
-	err = v3_as_caller(r);
+	err = act_as_caller(r);
 	if (!err)
-		err = v3_sattr_apply(fd, want);
+		err = sattr_apply(fd, want);
 	if (err)
 		return err;
 	if (S_ISREG(st->st_mode)) {
 		err = cred_assume(NULL);
 		if (err)
 			return err;
-		v3_excl_drop(fd);
+		excl_drop(fd);
 	}
 	/* A symlink or device has no descriptor to sync by; its file system's journal orders it. */
 	if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode))
-		err = v3_stable(r, fd);
+		err = act_stable(r, fd);
 	return err;
 }
 
@@ -94,18 +94,20 @@ static int setattr_work(struct req *r)
 {
 	struct v3_call *c = v3_call(r);
 	const SETATTR3args *a = &c->args.setattr;
+	struct sattr want;
 	struct stat st;
 	int err;
 
 	if (fstat(r->file->path_fd, &st))
 		return -errno;
-	err = v3_sattr_check(&a->new_attributes);
+	v3_sattr_get(&a->new_attributes, &want);
+	err = sattr_check(&want);
 	if (!err && a->guard.check && a->guard.sattrguard3_u.obj_ctime.nseconds >= 1000000000)
 		err = -EINVAL;
 	if (!err && !in_sync(&a->guard, &st))
 		c->res.status = NFS3ERR_NOT_SYNC;
 	else if (!err)
-		err = setattr_change(r, a, &st);
+		err = setattr_change(r, &want, &st);
 	v3_wcc(&c->res.setattr.SETATTR3res_u.resok.obj_wcc, r->export->root, r->file->path_fd);
 	return err;
 }
@@ -124,47 +126,16 @@ enum req_step_result v3_setattr(struct req *r)
 
 /* --- ACCESS: as the kernel would decide for the caller, without the owner's override --- */
 
-struct right {
-	uint32_t bit;
-	int mode;
-	bool modifies;
-};
-
-static const struct right dir_rights[] = {
-	{ACCESS3_READ, R_OK, false},         {ACCESS3_LOOKUP, X_OK, false},
-	{ACCESS3_MODIFY, W_OK | X_OK, true}, {ACCESS3_EXTEND, W_OK | X_OK, true},
-	{ACCESS3_DELETE, W_OK | X_OK, true}, {0, 0, false},
-};
-
-static const struct right file_rights[] = {
-	{ACCESS3_READ, R_OK, false},
-	{ACCESS3_MODIFY, W_OK, true},
-	{ACCESS3_EXTEND, W_OK, true},
-	{ACCESS3_EXECUTE, X_OK, false},
-	{0, 0, false},
-};
-
-static uint32_t granted(struct req *r, uint32_t asked)
-{
-	const struct right *t = S_ISDIR(r->file->type) ? dir_rights : file_rights;
-	uint32_t got = 0;
-
-	for (; t->bit; t++)
-		if ((asked & t->bit) && !(t->modifies && !r->opts->rw) &&
-		    !access_kernel(r->file->path_fd, t->mode))
-			got |= t->bit;
-	return got;
-}
-
 static int access_work(struct req *r)
 {
 	struct v3_call *c = v3_call(r);
 	ACCESS3resok *ok = &c->res.access.ACCESS3res_u.resok;
-	int err = v3_as_caller(r);
+	uint32_t asked = c->args.access.access & ACCESS_V3, supported;
+	int err = act_as_caller(r);
 
 	v3_post(&ok->obj_attributes, r->export->root, r->file->path_fd);
 	if (!err)
-		ok->access = granted(r, c->args.access.access);
+		ok->access = access_rights(r, asked, &supported);
 	return err;
 }
 

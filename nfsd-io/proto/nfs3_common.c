@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -271,11 +270,6 @@ enum req_step_result v3_meta_step(struct req *r, const struct v3_meta *m)
 	return req_offload(r, meta_work, meta_reply);
 }
 
-int v3_as_caller(struct req *r)
-{
-	return cred_assume(r->cred);
-}
-
 int v3_second(struct req *r, const nfs_fh3 *fh, struct file **out)
 {
 	struct handle_parts p;
@@ -302,25 +296,4 @@ int v3_name_check(const char *name, int dot)
 	if (!strcmp(name, ".") || !strcmp(name, ".."))
 		return dot;
 	return object_name_check(name, (unsigned)strlen(name));
-}
-
-int v3_stable(struct req *r, int fd)
-{
-	int err;
-
-	if (!r->opts->sync)
-		return 0;
-	err = cred_assume(NULL);
-	if (err)
-		return err;
-	err = object_sync(fd);
-	/* It may have been data of somebody's UNSTABLE WRITE that failed. */
-	if (err)
-		verifier_error(req_verifier(r), err);
-	return err;
-}
-
-void v3_proc_path(char out[32], int fd)
-{
-	snprintf(out, 32, "/proc/self/fd/%d", fd);
 }

@@ -136,7 +136,7 @@ static int list(struct req *r)
 	struct dir_call *d = dir_call(r);
 	int fd, err;
 
-	err = v3_as_caller(r);
+	err = act_as_caller(r);
 	if (err)
 		return err;
 	fd = object_reopen(r->file->path_fd, O_RDONLY | O_DIRECTORY);

@@ -18,7 +18,7 @@ static int fsstat_work(struct req *r)
 
 	v3_post(&ok->obj_attributes, r->export->root, fd);
 	/* As the caller: what is kept for root counts for root alone. */
-	err = v3_as_caller(r);
+	err = act_as_caller(r);
 	if (err)
 		return err;
 	if (fstatvfs(fd, &vfs))
@@ -85,7 +85,7 @@ static int pathconf_work(struct req *r)
 	v3_post(&ok->obj_attributes, r->export->root, fd);
 	if (fstatvfs(fd, &vfs))
 		return -errno;
-	v3_proc_path(path, fd);
+	act_proc_path(path, fd);
 	links = pathconf(path, _PC_LINK_MAX);
 	ok->linkmax = links > 0 && links < UINT32_MAX ? (uint32_t)links : UINT32_MAX;
 	ok->name_max = (uint32_t)vfs.f_namemax;

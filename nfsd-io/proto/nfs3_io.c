@@ -78,7 +78,7 @@ static void permit_work(struct req *r)
 {
 	struct io_call *c = io_call(r);
 
-	r->err = v3_as_caller(r);
+	r->err = act_as_caller(r);
 	if (!r->err)
 		r->err = access_kernel(r->file->path_fd, c->want & MAY_WRITE ? W_OK : R_OK);
 	/* What may be run may be read (as knfsd): the client runs it. */

@@ -10,13 +10,7 @@
  * make it stable and fill the result.  `maker` returns a descriptor of the
  * object (any kind, taken), or -errno.
  */
-int v3_make(struct req *r, const sattr3 *attrs, int (*maker)(struct req *r, const char *name));
-/* The mode asked for, or `otherwise`. */
-mode_t v3_make_mode(const sattr3 *a, mode_t otherwise);
-/*
- * Owner (root only), times, and the mode where making could not set it; not the size.  As the
- * caller.
- */
-int v3_make_attrs(struct req *r, int fd, const sattr3 *a, bool mode_too);
+int v3_make(struct req *r, const sattr3 *attrs,
+	    int (*maker)(struct req *r, const char *name, const struct sattr *a));
 
 #endif

@@ -18,7 +18,7 @@ static int lookup_child(struct req *r, const char *name, LOOKUP3resok *ok)
 
 	err = v3_name_check(name, 0);
 	if (!err)
-		err = v3_as_caller(r);
+		err = act_as_caller(r);
 	if (err)
 		return err;
 	fd = object_lookup(root, dir, name);

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include "nfsd-io/proto/access.h"
+#include "nfsd-io/proto/act.h"
 #include "nfsd-io/proto/req.h"
 #include "rpc/codec.h"
 #include "rpc/nfs3.h"
@@ -128,8 +129,6 @@ void v3_put_fattr(struct cursor *c, const struct root *root, const struct stat *
 void v3_put_post(struct cursor *c, const struct root *root, const struct stat *st);
 void v3_put_wcc(struct cursor *c, const struct root *root, const struct stat *st);
 
-/* Act as the caller from here on (offload threads). */
-int v3_as_caller(struct req *r);
 /* The directory `fh` names as a second object of the call: counted file in *out; 0 or -errno. */
 int v3_second(struct req *r, const nfs_fh3 *fh, struct file **out);
 /* -ENOTDIR unless the request's file is a directory. */
@@ -139,10 +138,6 @@ int v3_need_dir(const struct file *f);
  * "..".
  */
 int v3_name_check(const char *name, int dot);
-/* On a sync export make `fd`'s metadata stable, as the server. */
-int v3_stable(struct req *r, int fd);
-/* Open again what `f` names, for metadata changes: through /proc, as whoever the thread is. */
-void v3_proc_path(char out[32], int fd);
 
 /* --- nfs3_io.c --- */
 
@@ -151,25 +146,7 @@ enum req_step_result v3_borrow(struct req *r, size_t size, req_step *next);
 
 /* --- nfs3_sattr.c --- */
 
-/* Sizes, times and ids a client may ask for: 0, -EINVAL. */
-int v3_sattr_check(const sattr3 *a);
-/*
- * Apply `a`, all but the size, to the object open as `fd` (any descriptor) as whoever the thread
- * is.
- */
-int v3_sattr_apply(int fd, const sattr3 *a);
-/* Set the size of a regular file, with the owner's override (RFC 1813 s.4.4). */
-int v3_sattr_size(struct req *r, const struct fh *fh, const struct handle_parts *p, int path_fd,
-		  uint64_t size);
-
-/* --- nfs3_excl.c: the verifier of an exclusive CREATE, in stable storage --- */
-
-/* As the server; `fd` is open for writing. */
-int v3_excl_store(int fd, const uint8_t verf[8]);
-/* Does the object hold this very verifier? */
-bool v3_excl_matches(int path_fd, const uint8_t verf[8]);
-/* The first SETATTR ends the verifier's life; as the server. */
-void v3_excl_drop(int path_fd);
+void v3_sattr_get(const sattr3 *in, struct sattr *out);
 
 /* --- the procedures --- */
 

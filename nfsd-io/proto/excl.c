@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * CREATE EXCLUSIVE's verifier (RFC 1813 s.3.3.8) lives in an extended
- * attribute.  Where there are none it is folded into atime and mtime: all 64
- * bits, spread so that every file system can hold each part, plus a check
+ * The verifier lives in an extended attribute.  Where there are none it is folded into atime and
+ * mtime: all 64 bits, spread so that every file system can hold each part, plus a check
  * value, so that a file with times of its own is never taken for ours.
  */
+#include "nfsd-io/proto/excl.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,9 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "nfsd-io/proto/v3.h"
-
-#define XATTR "user.nfsdio.verifier"
+#include "nfsd-io/proto/act.h"
 
 static void fold(const uint8_t verf[8], struct timespec ts[2])
 {
@@ -28,11 +27,11 @@ static void fold(const uint8_t verf[8], struct timespec ts[2])
 	ts[1].tv_nsec = (long)((mix >> 35) & 0x1fffffff); /* the check value */
 }
 
-int v3_excl_store(int fd, const uint8_t verf[8])
+int excl_store(int fd, const uint8_t verf[8])
 {
 	struct timespec ts[2];
 
-	if (!fsetxattr(fd, XATTR, verf, 8, 0))
+	if (!fsetxattr(fd, EXCL_XATTR, verf, 8, 0))
 		return 0;
 	if (errno != EOPNOTSUPP && errno != EPERM)
 		return -errno;
@@ -40,7 +39,7 @@ int v3_excl_store(int fd, const uint8_t verf[8])
 	return futimens(fd, ts) ? -errno : 0;
 }
 
-bool v3_excl_matches(int path_fd, const uint8_t verf[8])
+bool excl_matches(int path_fd, const uint8_t verf[8])
 {
 	struct timespec ts[2];
 	uint8_t have[8];
@@ -51,8 +50,8 @@ bool v3_excl_matches(int path_fd, const uint8_t verf[8])
 	/* Made, but no longer empty or already set up: somebody's file by now. */
 	if (fstat(path_fd, &st) || !S_ISREG(st.st_mode))
 		return false;
-	v3_proc_path(path, path_fd);
-	n = getxattr(path, XATTR, have, sizeof(have));
+	act_proc_path(path, path_fd);
+	n = getxattr(path, EXCL_XATTR, have, sizeof(have));
 	if (n == (ssize_t)sizeof(have))
 		return !memcmp(have, verf, sizeof(have));
 	fold(verf, ts);
@@ -61,10 +60,10 @@ bool v3_excl_matches(int path_fd, const uint8_t verf[8])
 	       st.st_mtim.tv_nsec == ts[1].tv_nsec;
 }
 
-void v3_excl_drop(int path_fd)
+void excl_drop(int path_fd)
 {
 	char path[32];
 
-	v3_proc_path(path, path_fd);
-	removexattr(path, XATTR);
+	act_proc_path(path, path_fd);
+	removexattr(path, EXCL_XATTR);
 }
