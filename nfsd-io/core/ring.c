@@ -138,7 +138,7 @@ void ring_splice_in(struct ring *r, struct op *op, int fd, uint64_t offset, int 
 	op->offset = offset;
 	op->pipe = pipe;
 	op->cred = NULL;
-	start(r, op, OP_SPLICE_IN, fd);
+	start(r, op, RING_OP_SPLICE_IN, fd);
 }
 
 void ring_splice_out(struct ring *r, struct op *op, int fd, const struct msghdr *msg, int pipe,
@@ -148,7 +148,7 @@ void ring_splice_out(struct ring *r, struct op *op, int fd, const struct msghdr 
 	op->iov = (struct iovec){ NULL, len };
 	op->pipe = pipe;
 	op->flags = more;
-	start(r, op, OP_SPLICE_OUT, fd);
+	start(r, op, RING_OP_SPLICE_OUT, fd);
 }
 
 bool ring_nonblock(const struct ring *r)
