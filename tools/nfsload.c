@@ -15,7 +15,7 @@
 #include "tools/nfsload_work.h"
 
 static const char usage[] =
-	"usage: nfsload [OPTION]... HOST PORT EXPORT\n"
+	"usage: nfsload [OPTION]... HOST PORT EXPORT        numbers take K, M and G\n"
 	"  -w WORK       write (default: UNSTABLE, then COMMIT), read, mix, null, create, lookup, getattr,\n"
 	"                readdir, readdirplus, remove, idle (connect and be silent for -T)\n"
 	"  -r            the same as -w read\n"
@@ -55,7 +55,12 @@ static uint64_t number(const char *text, uint64_t least, uint64_t most)
 {
 	char *end;
 	uint64_t v = strtoull(text, &end, 0);
+	const char *unit = *end ? strchr("KMG", *end) : NULL;
 
+	if (unit && end > text) {
+		v <<= 10 * (unit - "KMG" + 1);
+		end++;
+	}
 	if (!*text || *end || v < least || v > most) {
 		fprintf(stderr, "nfsload: %s is no number from %llu to %llu\n", text, (unsigned long long)least,
 			(unsigned long long)most);

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The servers of the benchmark.  Sourced by tools/bench/run.  Each is started on first use, in a network namespace and a
+# memory cgroup of its own, and stays until the end; one that is not asked sleeps.
+#
+#	direct buffered dontcache	nfsd-io with that io-mode, everything else by default
+#	seed mainline dontcache-ends	nfsd-io, direct, that rule
+#	MODE+STRATEGY			nfsd-io, replies sent by sendmsg, splice or zerocopy only
+#	ganesha				nfs-ganesha, FSAL VFS
+#	SERVER@BYTES			that server in a memory cgroup of this size
+declare -A SRV_PID SRV_CGROUP SRV_PORT SRV_MOUNT SRV_ADDR
+SRV_N=0
+CLIENT_NS=
+
+srv_fail() { echo "bench: $*" >&2; return 1; }
+
+# "section.key" of a configuration key, nothing when this server has none of that name.
+srv_key() { # KEY
+	"$NFSD_IO" config --defaults | awk -v k="$1" '
+		/^\[/ { s = substr($1, 2, length($1) - 2) }
+		$1 == k && $2 == "=" { print s "." k }'
+}
+
+# The options of nfsd-io for a server's name, one a line; fails where the server lacks what the name asks for.
+srv_options() { # NAME
+	local name=${1%@*} mode how key
+	mode=${name%+*}
+	case $mode in
+	direct) ;;
+	buffered|dontcache) printf '%s\n' -o "io.read-mode=$mode" -o "io.write-mode=$mode";;
+	seed|mainline|dontcache-ends) printf '%s\n' -o "io.rule=$mode";;
+	*) return 1;;
+	esac
+	[ "$name" != "$mode" ] || return 0
+	how=${name#*+}
+	key=$(srv_key reply)
+	[ -n "$key" ] || return 1
+	printf '%s\n' -o "$key=$how"
+	[ "$mode+$how" = buffered+splice ] || return 0
+	key=$(srv_key splice-buffered)
+	[ -z "$key" ] || printf '%s\n' -o "$key=y"
+}
+
+srv_known() { # NAME
+	case ${1%@*} in
+	ganesha) command -v ganesha.nfsd >/dev/null && command -v rpcbind >/dev/null;;
+	*) srv_options "$1" >/dev/null;;
+	esac
+}
+
+# --- memory cgroups: version 2 where the controller is there, else version 1 -----------------
+cgroup_init() {
+	local v2
+	v2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	CG_STAT=cache CG_LIMIT=memory.limit_in_bytes CG_ROOT=
+	if [ -n "$v2" ] && grep -qw memory "$v2/cgroup.subtree_control" 2>/dev/null; then
+		CG_STAT=file CG_LIMIT=memory.max CG_ROOT=$v2
+	else
+		CG_ROOT=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
+	fi
+	[ -n "$CG_ROOT" ] || srv_fail "no memory cgroups: no figures of page cache, no lines with a limit"
+}
+
+cgroup_make() { # NAME [BYTES]: CGROUP
+	CGROUP=
+	[ -n "$CG_ROOT" ] || return 0
+	CGROUP=$CG_ROOT/nfsd-io-bench.$$.$1
+	mkdir "$CGROUP" || return 1
+	[ -z "${2-}" ] || echo "$2" >"$CGROUP/$CG_LIMIT"
+}
+
+srv_cache_kb() { # NAME: page cache charged to the server
+	[ -n "${SRV_CGROUP[$1]}" ] || { echo 0; return; }
+	awk -v k="$CG_STAT" '$1 == k { print int($2 / 1024) }' "${SRV_CGROUP[$1]}/memory.stat"
+}
+
+srv_rss_kb() { awk '/^VmRSS/ { print $2 }' "/proc/${SRV_PID[$1]}/status"; }
+
+# Times any of its threads went to sleep by itself and was woken.
+srv_wakeups() { # NAME
+	cat "/proc/${SRV_PID[$1]}"/task/*/status 2>/dev/null | awk '/^voluntary_ctxt/ { n += $2 } END { print n + 0 }'
+}
+
+# --- starting ----------------------------------------------------------------------------
+# In the new namespaces: join the cgroup, lo up, then CMD takes this process's place, so that its pid is known.
+srv_inside='[ -z "$1" ] || echo $$ >"$1/cgroup.procs"; ip link set lo up; shift; exec "$@"'
+
+srv_nfsd_io() { # NAME STATE-DIR
+	local opts
+	mapfile -t opts < <(srv_options "$1")
+	mkdir -p "$2/state" "$2/exports.d"
+	echo "\"$FS\" *(rw,insecure,no_root_squash,no_subtree_check)" >"$2/exports"
+	unshare -n bash -c "$srv_inside" - "$CGROUP" "$NFSD_IO" serve -f /dev/null -o nfsd.rpcbind=n \
+		-o "nfsd.state-directory-path=$2/state" -o "exports.file=$2/exports" -o "exports.directory=$2/exports.d" \
+		-o "control.socket=$2/ctl" -o log.target=stderr "${opts[@]}" >"$2/log" 2>&1 </dev/null &
+	SRV_PID[$1]=$! SRV_PORT[$1]=2049 SRV_MOUNT[$1]=2049
+}
+
+# NFSv3 is fatal to it without an rpcbind, and both keep state in fixed places: a mount namespace hides those.
+srv_ganesha() { # NAME STATE-DIR
+	cat >"$2/conf" <<-END
+		NFS_CORE_PARAM { Protocols = 3, 4; NFS_Port = 2049; MNT_Port = 20048;
+			Enable_UDP = false; Enable_NLM = false; Enable_RQUOTA = false; }
+		NFSv4 { Graceless = true; Only_Numeric_Owners = true; }
+		NFS_KRB5 { Active_krb5 = false; }
+		EXPORT { Export_Id = 1; Path = "$FS"; Pseudo = "/export"; Access_Type = RW; Squash = No_Root_Squash;
+			SecType = sys; Protocols = 3, 4; Transports = TCP; FSAL { Name = VFS; } }
+		LOG { Default_Log_Level = WARN; }
+	END
+	mkdir -p /var/lib/nfs
+	unshare -n -m --propagation slave bash -c "$srv_inside" - "$CGROUP" bash -c '
+		mount -t tmpfs none /run && mkdir -p /run/rpcbind /run/ganesha /run/sendsigs.omit.d
+		mount -t tmpfs none /var/lib/nfs && mkdir -p /var/lib/nfs/ganesha
+		rpcbind -f -w & echo $! >"$1/rpcbind.pid"
+		for i in $(seq 100); do [ -S /run/rpcbind.sock ] && break; sleep 0.05; done
+		exec ganesha.nfsd -F -L "$1/log" -f "$1/conf" -p /run/ganesha.pid' - "$2" >"$2/out" 2>&1 </dev/null &
+	SRV_PID[$1]=$! SRV_PORT[$1]=2049 SRV_MOUNT[$1]=20048
+}
+
+# A pair of interfaces between the server's namespace and the client's.
+srv_veth() { # NAME NUMBER
+	[ -n "$CLIENT_NS" ] || { unshare -n sleep infinity & CLIENT_NS=$!; wait_for 5 ns_left "$CLIENT_NS"; }
+	ip link add "veth$2" netns "$CLIENT_NS" type veth peer name eth0 netns "${SRV_PID[$1]}" &&
+		nsenter -t "$CLIENT_NS" -n ip addr add "10.99.$2.1/24" dev "veth$2" &&
+		nsenter -t "$CLIENT_NS" -n ip link set "veth$2" up &&
+		nsenter -t "${SRV_PID[$1]}" -n ip addr add "10.99.$2.2/24" dev eth0 &&
+		nsenter -t "${SRV_PID[$1]}" -n ip link set eth0 up
+}
+ns_left() { [ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ]; }
+
+srv_start() { # NAME
+	local dir="$TMP/servers/$1" limit=
+	[ -z "${SRV_PID[$1]-}" ] || return 0
+	case $1 in *@*) limit=${1#*@};; esac
+	mkdir -p "$dir"
+	SRV_N=$((SRV_N + 1))
+	cgroup_make "$SRV_N" "$limit" || return 1
+	SRV_CGROUP[$1]=$CGROUP
+	case $1 in
+	ganesha*) srv_ganesha "$1" "$dir";;
+	*) srv_nfsd_io "$1" "$dir";;
+	esac
+	wait_for 10 ns_left "${SRV_PID[$1]}" || return 1
+	SRV_ADDR[$1]=10.99.$SRV_N.2
+	case $NETS in *veth*) srv_veth "$1" "$SRV_N" || return 1;; esac
+	wait_for 30 srv_load "$1" lo -w null -N 1 && return 0
+	tail -5 "$dir"/log "$dir"/out 2>/dev/null >&2
+	srv_fail "$1 does not answer"
+}
+
+# The load generator, where NET says, against a server.
+srv_load() { # NAME NET OPTION...
+	local name=$1 net=$2 ns=${SRV_PID[$1]} addr=127.0.0.1
+	shift 2
+	[ "$net" = lo ] || { ns=$CLIENT_NS addr=${SRV_ADDR[$name]}; }
+	nsenter -t "$ns" -n timeout 180 "$NFSLOAD" -M "${SRV_MOUNT[$name]}" -p "${SRV_PID[$name]}" "$@" "$addr" "${SRV_PORT[$name]}" "$FS"
+}
+
+srv_stop() { # NAME
+	local pid=${SRV_PID[$1]-}
+	[ -n "$pid" ] || return 0
+	[ ! -e "$TMP/servers/$1/rpcbind.pid" ] || kill -9 "$(cat "$TMP/servers/$1/rpcbind.pid")" 2>/dev/null
+	kill -9 "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+	unset "SRV_PID[$1]"
+	[ -z "${SRV_CGROUP[$1]}" ] || wait_for 10 rmdir "${SRV_CGROUP[$1]}"
+}
+
+srv_stop_all() {
+	local s
+	for s in "${!SRV_PID[@]}"; do srv_stop "$s"; done
+	[ -z "$CLIENT_NS" ] || { kill "$CLIENT_NS"; wait "$CLIENT_NS"; } 2>/dev/null
+	CLIENT_NS=
+}
