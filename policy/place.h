@@ -43,6 +43,30 @@ struct place_worker {
 	int mem_node; /* bind memory here: the node, or the nearest with memory; -1: do not bind */
 };
 
+/* What the operator wishes: `auto`, `off`, `netdev:IFACE` or `node:N[,N]`. */
+enum place_kind {
+	PLACE_AUTO, /* the nodes of the network cards that are listened on */
+	PLACE_OFF,  /* bind nothing */
+	PLACE_NETDEV,
+	PLACE_NODE
+};
+
+#define PLACE_NODES 1024 /* node numbers are below this */
+
+struct place_wish {
+	enum place_kind kind;
+	char netdev[16];
+	uint64_t nodes[PLACE_NODES / 64]; /* bit N % 64 of word N / 64 */
+};
+
+/* False when `text` is none of the four. */
+bool place_wish_parse(const char *text, struct place_wish *out);
+
+static inline bool place_wish_node(const struct place_wish *w, unsigned node)
+{
+	return node < PLACE_NODES && w->nodes[node / 64] >> node % 64 & 1;
+}
+
 enum place_why {
 	PLACE_AS_WISHED,
 	PLACE_NODES_CLOSED, /* no allowed CPU on a wanted node: all allowed CPUs are used */

@@ -46,6 +46,7 @@ struct conf {
 	unsigned nhosts;  /* none = all addresses */
 	uint16_t port;    /* 2049; embedded default 20490 */
 	unsigned threads; /* 0 = one per CPU */
+	char *numa;       /* a place_wish, as written */
 	bool vers3;
 	uint32_t max_read, max_write; /* bytes */
 	unsigned max_connections;
@@ -60,6 +61,7 @@ struct conf {
 	struct root_io io;
 	enum ring_engine engine;
 	unsigned queue_depth;
+	unsigned iowq; /* io-wq threads a worker */
 	uint64_t buffer_pool; /* bytes, all workers; 0 = default per worker */
 	/* [filehandle] */
 	char *key_file;

@@ -19,6 +19,7 @@ enum conf_type {
 	CONF_WORD,   /* one of `words`; stored as min + its index */
 	CONF_MODE,   /* enum dio_mode: name or 0, 1, 2 */
 	CONF_RULE,   /* enum dio_rule by name */
+	CONF_NUMA,   /* char *; what place_wish_parse() understands */
 };
 
 struct conf_key {

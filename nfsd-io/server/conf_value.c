@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "policy/place.h"
+
 #define WORD_MAX 40
 #define NEAR_MAX 3
 
@@ -267,6 +269,16 @@ static int set_list(void *field, const char *text)
 	return 0;
 }
 
+static int set_numa(char **field, const char *text, char *why, size_t len)
+{
+	struct place_wish w;
+
+	if (place_wish_parse(text, &w))
+		return set_string(field, text);
+	snprintf(why, len, "\"%s\" is not auto, off, netdev:IFACE or node:N[,N]", text);
+	return -EINVAL;
+}
+
 int conf_value_set(const struct conf_key *k, void *field, const char *text, char *why, size_t len)
 {
 	uint64_t v = 0;
@@ -277,6 +289,8 @@ int conf_value_set(const struct conf_key *k, void *field, const char *text, char
 		return set_string(field, text);
 	case CONF_LIST:
 		return set_list(field, text);
+	case CONF_NUMA:
+		return set_numa(field, text, why, len);
 	case CONF_BOOL:
 		err = conf_value_bool(text, &v);
 		if (err)
@@ -350,6 +364,7 @@ void conf_value_print(const struct conf_key *k, const void *field, char *out, si
 
 	switch (k->type) {
 	case CONF_STRING:
+	case CONF_NUMA:
 		s = *(char *const *)field;
 		snprintf(out, len, "%s", s ? s : "");
 		break;
@@ -399,7 +414,7 @@ void conf_value_clear(const struct conf_key *k, void *field)
 {
 	if (k->type == CONF_LIST) {
 		list_clear(field);
-	} else if (k->type == CONF_STRING || (k->type == CONF_WORD && word_is_string(k))) {
+	} else if (k->type == CONF_STRING || k->type == CONF_NUMA || (k->type == CONF_WORD && word_is_string(k))) {
 		free(*(char **)field);
 		*(char **)field = NULL;
 	}

@@ -166,6 +166,8 @@ static json_t *workers_json(struct server *s, bool *degraded, json_t *warnings)
 		put(o, "number", w.number);
 		json_object_set_new(o, "cpu", json_integer(w.cpu));
 		json_object_set_new(o, "node", json_integer(w.node));
+		json_object_set_new(o, "memory", json_integer(w.memory));
+		put_text(o, "unbound", w.unbound);
 		put_text(o, "engine", w.engine);
 		put_text(o, "engine_why", w.engine_why);
 		put(o, "connections", w.connections);
@@ -173,12 +175,28 @@ static json_t *workers_json(struct server *s, bool *degraded, json_t *warnings)
 		put(o, "inflight", w.inflight);
 		put(o, "buffers_in_use", w.buffers_in_use);
 		json_array_append_new(list, o);
+		if (*w.unbound)
+			warn(warnings, "worker %u: %s", w.number, w.unbound);
 		if (asked_io_uring && strcmp(w.engine, "io_uring")) {
 			*degraded = true;
 			warn(warnings, "worker runs on %s: %s", w.engine, w.engine_why);
 		}
 	}
 	return list;
+}
+
+static json_t *placement_json(struct server *s, json_t *warnings)
+{
+	struct placement_info p;
+	json_t *o = json_object();
+
+	server_placement(s, &p);
+	put_text(o, "asked", p.asked);
+	put_text(o, "nodes", p.nodes);
+	put_text(o, "why", p.why);
+	if (*p.why)
+		warn(warnings, "numa = %s: %s", p.asked, p.why);
+	return o;
 }
 
 static json_t *listeners_json(struct server *s)
@@ -208,6 +226,7 @@ json_t *health_json(struct server *s)
 	put(o, "since", since);
 	put(o, "uptime", (unsigned long long)now > since ? (unsigned long long)now - since : 0);
 	json_object_set_new(o, "listeners", listeners_json(s));
+	json_object_set_new(o, "numa", placement_json(s, warnings));
 	json_object_set_new(o, "workers", workers_json(s, &degraded, warnings));
 	json_object_set_new(o, "exports", health_exports_json(t));
 	for (unsigned i = 0; i < t->n; i++)

@@ -132,6 +132,40 @@ static void print_workers(FILE *out, const json_t *workers)
 		grid_count(inflight));
 }
 
+static const char *number_text(const json_t *w, const char *key, char *out, size_t len)
+{
+	json_int_t n = json_integer_value(json_object_get(w, key));
+
+	if (n < 0)
+		return "any";
+	snprintf(out, len, "%" JSON_INTEGER_FORMAT, n);
+	return out;
+}
+
+/* A row a worker: where it is, and whose connections it has. */
+static void print_placement(FILE *out, const json_t *a)
+{
+	struct grid g = {.right = 31};
+	const json_t *numa = json_object_get(a, "numa"), *w;
+	size_t i;
+
+	fprintf(out, "  numa         %s%s%s\n", str(numa, "asked"),
+		*str(numa, "nodes") ? ": workers on node " : "", str(numa, "nodes"));
+	grid_row(&g, "WORKER", "CPU", "NODE", "MEMORY", "CONNECTIONS", NULL);
+	json_array_foreach(json_object_get(a, "workers"), i, w)
+	{
+		char number[24], cpu[24], node[24], memory[24];
+
+		snprintf(number, sizeof(number), "w%u", (unsigned)num(w, "number"));
+		grid_row(&g, number, number_text(w, "cpu", cpu, sizeof(cpu)),
+			 number_text(w, "node", node, sizeof(node)),
+			 number_text(w, "memory", memory, sizeof(memory)),
+			 grid_count(num(w, "connections")), NULL);
+	}
+	fputc('\n', out);
+	grid_print(&g, out, 2);
+}
+
 static void print_listeners(FILE *out, const json_t *listeners)
 {
 	const json_t *l;
@@ -158,6 +192,7 @@ void health_print(FILE *out, const json_t *a)
 		when, grid_span(num(a, "uptime")));
 	print_listeners(out, json_object_get(a, "listeners"));
 	print_workers(out, json_object_get(a, "workers"));
+	print_placement(out, a);
 	fputc('\n', out);
 	print_table(out, json_object_get(a, "exports"));
 	if (json_array_size(warnings))

@@ -366,19 +366,29 @@ void port_free(struct port *p)
 	free(p);
 }
 
-unsigned port_addresses(const struct port *p, char ***out)
+unsigned port_sockaddrs(const struct port *p, struct sockaddr_storage *out, unsigned max)
 {
 	unsigned i, n = 0;
 
-	*out = calloc(p->nfds, sizeof(**out));
-	for (i = 1; *out && i < p->nfds; i++) {
-		struct sockaddr_storage a = {0};
-		socklen_t len = sizeof(a);
+	for (i = 1; i < p->nfds && n < max; i++) {
+		socklen_t len = sizeof(*out);
+
+		memset(&out[n], 0, sizeof(*out));
+		n += !getsockname(p->fds[i].fd, (struct sockaddr *)&out[n], &len);
+	}
+	return n;
+}
+
+unsigned port_addresses(const struct port *p, char ***out)
+{
+	struct sockaddr_storage addrs[LISTENERS_MAX];
+	unsigned i, n = 0, naddrs = port_sockaddrs(p, addrs, LISTENERS_MAX);
+
+	*out = calloc(naddrs + 1, sizeof(**out));
+	for (i = 0; *out && i < naddrs; i++) {
 		char text[INET6_ADDRSTRLEN + 8];
 
-		if (getsockname(p->fds[i].fd, (struct sockaddr *)&a, &len))
-			continue;
-		port_text(&a, text, sizeof(text));
+		port_text(&addrs[i], text, sizeof(text));
 		(*out)[n] = strdup(text);
 		if ((*out)[n])
 			n++;

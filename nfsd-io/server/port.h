@@ -49,6 +49,8 @@ void port_free(struct port *p); /* NULL is fine */
 
 /* "127.0.0.1:2049", "[::]:2049"; malloc'd array of malloc'd strings. */
 unsigned port_addresses(const struct port *p, char ***out);
+/* The same as addresses; how many, at most `max`. */
+unsigned port_sockaddrs(const struct port *p, struct sockaddr_storage *out, unsigned max);
 void port_stats(const struct port *p, struct port_stats *out);
 /* "192.0.2.2:891" or "[2001:db8::1]:891". */
 void port_text(const struct sockaddr_storage *a, char *out, size_t len);

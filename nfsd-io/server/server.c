@@ -19,13 +19,13 @@
 #include "nfsd-io/server/current.h"
 #include "nfsd-io/server/groups.h"
 #include "nfsd-io/server/log.h"
+#include "nfsd-io/server/netdev.h"
 #include "nfsd-io/server/notify.h"
 #include "nfsd-io/server/port.h"
 #include "nfsd-io/server/portmap.h"
 #include "nfsd-io/server/process.h"
 #include "nfsd-io/server/run.h"
 #include "nfsd-io/server/server_int.h"
-#include "nfsd-io/server/topology.h"
 #include "nfsd-io/server/worker.h"
 
 #define SECOND 1000000000ull
@@ -157,16 +157,50 @@ static int bind_ports(struct server *s, const struct conf *c)
 	return ret < 0 ? ret : 0;
 }
 
+static void place(struct server *s, const struct conf *c, cpu_set_t *near)
+{
+	struct sockaddr_storage addrs[32];
+	char netdevs[32][IF_NAMESIZE];
+	struct placement_wish wish = {.numa = c->numa, .workers = c->threads, .netdevs = netdevs};
+	struct topology_source self;
+	unsigned n = port_sockaddrs(s->port, addrs, 32);
+
+	wish.nnetdevs = netdev_owners(addrs, n, netdevs, 32);
+	topology_self(&self);
+	placement_make(&s->placement, &self, &wish, s->place, near, ROOT_WORKERS);
+	if (s->placement.bound)
+		offload_confine(s->env.offload, &s->placement.cpus);
+}
+
+/* One line, for the first worker that something could not be bound for. */
+static void log_placement(struct server *s)
+{
+	char first[160] = "", text[160];
+	unsigned i, bad = 0;
+
+	if (*s->placement.why)
+		log_line(LOG_WARNING, "numa = %s: %s", s->placement.asked, s->placement.why);
+	for (i = 0; i < s->nworkers; i++)
+		if (server_worker_unbound(s, i, text, sizeof(text)) && !bad++)
+			memcpy(first, text, sizeof(first));
+	if (bad)
+		log_line(LOG_WARNING, "numa = %s: %u of %u workers are not placed as planned: %s",
+			 s->placement.asked, bad, s->nworkers, first);
+}
+
 static int start_workers(struct server *s, const struct conf *c)
 {
-	unsigned n = topology_place(c->threads, s->place, ROOT_WORKERS);
-	unsigned i;
+	cpu_set_t near[ROOT_WORKERS];
+	unsigned n, i;
 	int err;
 
+	place(s, c, near);
+	n = s->placement.n;
 	for (i = 0; i < n; i++) {
 		struct worker_params wp = {
 			.number = i, .cpu = s->place[i].cpu, .node = s->place[i].mem_node,
-			.engine = c->engine, .queue_depth = c->queue_depth,
+			.near = s->placement.bound ? &near[i] : NULL, .engine = c->engine,
+			.queue_depth = c->queue_depth, .iowq = c->iowq,
 			.pool_bytes = c->buffer_pool / n, .env = &s->env, .conns = s->conns,
 			.turned = turned, .arg = s,
 		};
@@ -178,6 +212,7 @@ static int start_workers(struct server *s, const struct conf *c)
 	}
 	log_line(LOG_INFO, "%u workers on %s (%s)", n, ring_engine_name(s->workers[0]->ring),
 		 ring_engine_why(s->workers[0]->ring));
+	log_placement(s);
 	return 0;
 }
 

@@ -31,12 +31,20 @@ int server_reload(struct server *s, struct conf_errors *e);
 void server_stop(struct server *s);
 
 struct worker_info {
-	unsigned number; int cpu, node;
+	unsigned number;
+	int cpu, node, memory; /* -1 = not bound */
+	char unbound[160];     /* what could not be bound, and why; else empty */
 	unsigned connections; uint64_t accepted;
 	char engine[16], engine_why[128];
 	unsigned inflight, buffers_in_use;
 };
 unsigned server_workers(struct server *s);
+
+/* Where workers were to be, where they are, and why there. */
+struct placement_info {
+	const char *asked, *nodes, *why; /* as in struct placement */
+};
+void server_placement(struct server *s, struct placement_info *out);
 
 /* Since the start, but for `open` and `max`. */
 struct connection_info {

@@ -11,14 +11,41 @@ unsigned server_workers(struct server *s)
 	return s->nworkers;
 }
 
+bool server_worker_unbound(const struct server *s, unsigned n, char *text, size_t len)
+{
+	const struct worker_unbound *u = &s->workers[n]->unbound;
+	const struct place_worker *at = &s->place[n];
+	size_t pos = 0;
+
+	*text = '\0';
+	if (u->cpu)
+		pos += (size_t)snprintf(text, len, "not bound to CPU %d: %s", at->cpu, strerror(-u->cpu));
+	if (u->memory && pos < len)
+		pos += (size_t)snprintf(text + pos, len - pos, "%smemory not bound to node %d: %s",
+					pos ? "; " : "", at->mem_node, strerror(-u->memory));
+	if (u->helpers && pos < len)
+		snprintf(text + pos, len - pos, "%sio-wq not bound to node %d: %s", pos ? "; " : "",
+			 at->node, strerror(-u->helpers));
+	return *text;
+}
+
+void server_placement(struct server *s, struct placement_info *out)
+{
+	const struct placement *p = &s->placement;
+
+	*out = (struct placement_info){p->asked, p->nodes, p->why};
+}
+
 void server_worker_info(struct server *s, unsigned n, struct worker_info *out)
 {
 	const struct worker *w = s->workers[n];
 
 	memset(out, 0, sizeof(*out));
 	out->number = n;
-	out->cpu = s->place[n].cpu;
-	out->node = s->place[n].node;
+	out->cpu = w->unbound.cpu ? -1 : s->place[n].cpu;
+	out->node = w->unbound.cpu ? -1 : s->place[n].node;
+	out->memory = w->unbound.memory ? -1 : s->place[n].mem_node;
+	server_worker_unbound(s, n, out->unbound, sizeof(out->unbound));
 	out->connections = w->nconns;
 	out->accepted = w->accepted;
 	snprintf(out->engine, sizeof(out->engine), "%s", ring_engine_name(w->ring));

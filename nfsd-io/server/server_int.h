@@ -7,10 +7,10 @@
 
 #include "nfsd-io/server/current.h"
 #include "nfsd-io/server/groups.h"
+#include "nfsd-io/server/placement.h"
 #include "nfsd-io/server/port.h"
 #include "nfsd-io/server/process.h"
 #include "nfsd-io/server/server.h"
-#include "policy/place.h"
 
 struct control;
 struct portmap;
@@ -24,6 +24,7 @@ struct server {
 	uint16_t number; /* the NFS port */
 	struct worker *workers[ROOT_WORKERS];
 	struct place_worker place[ROOT_WORKERS];
+	struct placement placement;
 	unsigned nworkers;
 	struct control *control;
 	struct portmap *portmap;
@@ -36,5 +37,8 @@ struct server {
 	pid_t run;
 	int status;
 };
+
+/* Says in text[len] what of worker n could not be bound; false: nothing. */
+bool server_worker_unbound(const struct server *s, unsigned n, char *text, size_t len);
 
 #endif

@@ -2,81 +2,205 @@
 #include "config.h"
 
 #include <dirent.h>
-#include <sched.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "nfsd-io/server/topology.h"
 
-#define NODES_MAX 64
+#define STACKED_MAX 4 /* a VLAN on a bridge on a bond on a card */
+#define DIR_MAX 512
 
-/* The node of a CPU is the nodeN beside its topology; 0 when the kernel knows no nodes. */
-static int node_of(int cpu)
+/* "0-3,8" as the kernel writes CPUs and nodes; numbers a set has no room for are left out. */
+static void parse_list(const char *s, cpu_set_t *out)
 {
-	struct dirent *e;
-	char path[64];
-	int node = 0;
-	DIR *d;
+	CPU_ZERO(out);
+	while (*s) {
+		char *end;
+		unsigned long from = strtoul(s, &end, 10), to = from;
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d", cpu);
-	d = opendir(path);
-	if (!d)
-		return 0;
-	while ((e = readdir(d)) && sscanf(e->d_name, "node%d", &node) != 1)
-		;
-	closedir(d);
-	return node;
+		if (end == s)
+			return;
+		if (*end == '-')
+			to = strtoul(end + 1, &end, 10);
+		for (; from <= to && from < CPU_SETSIZE; from++)
+			CPU_SET(from, out);
+		s = *end == ',' ? end + 1 : "";
+	}
 }
 
-static bool has_memory(int node)
+/* The first line of a file below `dir`; false when there is none. */
+static bool read_line(const char *dir, const char *name, char *out, size_t len)
 {
-	unsigned long kib = 0;
-	char path[64];
+	char path[DIR_MAX + 64];
 	FILE *f;
+	bool got;
 
-	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", node);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	f = fopen(path, "re");
 	if (!f)
-		return node == 0;
-	if (fscanf(f, "Node %*d MemTotal: %lu", &kib) != 1)
-		kib = 0;
+		return false;
+	got = fgets(out, (int)len, f);
 	fclose(f);
-	return kib > 0;
+	return got;
 }
 
-static void add_node(struct place_node *nodes, unsigned *n, int node)
+static bool read_list(const char *dir, const char *name, cpu_set_t *out)
 {
+	char text[4096];
+
+	if (!read_line(dir, name, text, sizeof(text)))
+		return false;
+	parse_list(text, out);
+	return true;
+}
+
+void topology_self(struct topology_source *src)
+{
+	char line[4096];
+	FILE *f = fopen("/proc/self/status", "re");
+
+	src->sysfs = "/sys";
+	CPU_ZERO(&src->cpus);
+	memset(&src->mems, 0xff, sizeof(src->mems));
+	if (sched_getaffinity(0, sizeof(src->cpus), &src->cpus))
+		CPU_ZERO(&src->cpus); /* more CPUs than a set holds */
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "Mems_allowed_list:\t", 19))
+			parse_list(line + 19, &src->mems);
+	if (f)
+		fclose(f);
+}
+
+static bool has_memory(const char *dir)
+{
+	unsigned long kib = 0;
+	char line[128];
+
+	return read_line(dir, "meminfo", line, sizeof(line)) &&
+	       sscanf(line, "Node %*d MemTotal: %lu", &kib) == 1 && kib;
+}
+
+/* Distances to all nodes that are online, in the order of their numbers. */
+static void read_distances(const char *dir, uint8_t *row, unsigned n)
+{
+	char text[4096], *s = text, *end;
+
+	if (!read_line(dir, "distance", text, sizeof(text)))
+		*text = '\0';
+	for (unsigned i = 0; i < n; i++, s = end) {
+		unsigned long d = strtoul(s, &end, 10);
+
+		row[i] = d && d <= UINT8_MAX ? (uint8_t)d : UINT8_MAX;
+	}
+}
+
+static unsigned read_nodes(struct topology *t, const cpu_set_t *online, const cpu_set_t *mems,
+			   int *node_of)
+{
+	unsigned n = 0;
+
+	for (int node = 0; node < CPU_SETSIZE && n < TOPOLOGY_NODES; node++) {
+		char dir[DIR_MAX];
+		cpu_set_t cpus;
+
+		if (!CPU_ISSET(node, online))
+			continue;
+		snprintf(dir, sizeof(dir), "%s/devices/system/node/node%d", t->sysfs, node);
+		t->nodes[n++] = (struct place_node){
+			.node = node, .memory = has_memory(dir) && CPU_ISSET(node, mems)};
+		if (!read_list(dir, "cpulist", &cpus))
+			continue;
+		for (unsigned i = 0; i < PLACE_CPUS; i++)
+			if (CPU_ISSET(i, &cpus))
+				node_of[i] = node;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		char dir[DIR_MAX];
+
+		snprintf(dir, sizeof(dir), "%s/devices/system/node/node%d", t->sysfs, t->nodes[i].node);
+		read_distances(dir, t->distance + (size_t)i * n, n);
+	}
+	return n;
+}
+
+void topology_read(struct topology *t, const struct topology_source *src)
+{
+	struct place_facts *f = &t->facts;
+	cpu_set_t nodes, cpus;
+	char dir[DIR_MAX];
+	int node_of[PLACE_CPUS] = {0};
+
+	memset(t, 0, sizeof(*t));
+	t->sysfs = src->sysfs;
+	snprintf(dir, sizeof(dir), "%s/devices/system/node", src->sysfs);
+	if (read_list(dir, "online", &nodes))
+		f->nnodes = read_nodes(t, &nodes, &src->mems, node_of);
+	if (!f->nnodes)
+		t->nodes[f->nnodes++] = (struct place_node){.node = 0, .memory = true};
+	snprintf(dir, sizeof(dir), "%s/devices/system/cpu", src->sysfs);
+	if (!read_list(dir, "online", &cpus))
+		cpus = src->cpus;
+	for (int i = 0; i < PLACE_CPUS; i++)
+		if (CPU_ISSET(i, &src->cpus) && CPU_ISSET(i, &cpus))
+			t->cpus[f->ncpus++] = (struct place_cpu){i, node_of[i], true};
+	f->cpus = t->cpus;
+	f->nodes = t->nodes;
+	f->distance = t->distance;
+}
+
+void topology_want_node(struct topology *t, unsigned node)
+{
+	struct place_facts *f = &t->facts;
 	unsigned i;
 
-	for (i = 0; i < *n; i++)
-		if (nodes[i].node == node)
+	for (i = 0; i < f->nnodes && t->nodes[i].node != (int)node; i++)
+		;
+	/* One that does not exist is a wish all the same: it cannot be fulfilled, and that is told. */
+	if (i == f->nnodes) {
+		if (i == TOPOLOGY_NODES)
 			return;
-	if (*n < NODES_MAX)
-		nodes[(*n)++] = (struct place_node){.node = node, .memory = has_memory(node)};
+		f->distance = NULL; /* whose rows have another length now */
+		t->nodes[f->nnodes++] = (struct place_node){.node = (int)node};
+	}
+	t->nodes[i].wanted = true;
 }
 
-unsigned topology_place(unsigned wanted, struct place_worker *out, unsigned max)
+static int want_netdev(struct topology *t, const char *name, unsigned depth)
 {
-	struct place_cpu *cpus = calloc(CPU_SETSIZE, sizeof(*cpus));
-	struct place_node nodes[NODES_MAX];
-	struct place_facts f = {.cpus = cpus, .nodes = nodes, .workers = wanted, .bind = cpus != NULL};
-	enum place_why why;
-	unsigned n, i;
-	cpu_set_t set;
-	int cpu;
+	char dir[DIR_MAX], line[32];
+	struct dirent *e;
+	int found = 0;
+	DIR *d;
 
-	CPU_ZERO(&set);
-	if (!cpus || sched_getaffinity(0, sizeof(set), &set))
-		f.bind = false;
-	for (cpu = 0; f.bind && cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &set))
-			continue;
-		cpus[f.ncpus++] = (struct place_cpu){.cpu = cpu, .node = node_of(cpu), .allowed = true};
-		add_node(nodes, &f.nnodes, cpus[f.ncpus - 1].node);
+	snprintf(dir, sizeof(dir), "%s/class/net/%s", t->sysfs, name);
+	d = opendir(dir);
+	if (!d)
+		return -ENODEV;
+	if (read_line(dir, "device/numa_node", line, sizeof(line)) && atoi(line) >= 0) {
+		topology_want_node(t, (unsigned)atoi(line));
+		found++;
 	}
-	n = place_workers(&f, out, max, &why);
-	for (i = 0; f.nnodes < 2 && i < n; i++)
-		out[i].mem_node = -1;
-	free(cpus);
-	return n;
+	while (depth < STACKED_MAX && (e = readdir(d)))
+		if (!strncmp(e->d_name, "lower_", 6)) {
+			int n = want_netdev(t, e->d_name + 6, depth + 1);
+
+			found += n > 0 ? n : 0;
+		}
+	closedir(d);
+	return found;
+}
+
+int topology_want_netdev(struct topology *t, const char *name)
+{
+	return want_netdev(t, name, 1);
+}
+
+void topology_add_cpus(const struct topology *t, int node, cpu_set_t *out)
+{
+	for (unsigned i = 0; i < t->facts.ncpus; i++)
+		if (t->cpus[i].allowed && t->cpus[i].node == node)
+			CPU_SET(t->cpus[i].cpu, out);
 }

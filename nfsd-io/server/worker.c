@@ -328,7 +328,7 @@ static void init_budgets(struct worker *w, const struct pool_params *p)
 static int set_up(struct worker *w)
 {
 	struct pool_params pp = {.node = w->p.node};
-	struct ring_params rp = {.engine = w->p.engine, .depth = w->p.queue_depth};
+	struct ring_params rp = {.engine = w->p.engine, .depth = w->p.queue_depth, .iowq = w->p.iowq, .cpus = w->p.near};
 	char name[24];
 	int err;
 
@@ -345,12 +345,14 @@ static int set_up(struct worker *w)
 		ring_free(w->ring);
 		return err;
 	}
+	w->unbound.helpers = ring_unbound(w->ring);
+	w->unbound.memory = pool_unbound(w->pool);
 	init_budgets(w, &pp);
 	w->large_min = (uint32_t)(pp.small - 2 * 4096);
 	return 0;
 }
 
-static void place(const struct worker *w)
+static void place(struct worker *w)
 {
 	char name[16];
 	cpu_set_t set;
@@ -362,7 +364,8 @@ static void place(const struct worker *w)
 		return;
 	CPU_ZERO(&set);
 	CPU_SET(w->p.cpu, &set);
-	pthread_setaffinity_np(pthread_self(), sizeof(set), &set); /* a CPU gone offline is no reason to fail */
+	/* A CPU gone offline is no reason to fail. */
+	w->unbound.cpu = -pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 
 static void announce(struct worker *w, int started)

@@ -25,7 +25,9 @@ struct conn;
 
 struct worker_params {
 	unsigned number;
-	int cpu, node;		 /* -1 = anywhere */
+	int cpu, node;		 /* node: of its memory; -1 = anywhere */
+	const cpu_set_t *near;	 /* where threads that help it may run; NULL = anywhere; used at start only */
+	unsigned iowq;		 /* io-wq threads; 0 = ring's default */
 	enum ring_engine engine;
 	unsigned queue_depth;	 /* 0 = ring's default */
 	uint64_t pool_bytes;	 /* 0 = 40 MiB */
@@ -48,8 +50,14 @@ struct worker_cuts {
 	_Atomic uint64_t slow_reply; /* a reply the peer did not take */
 };
 
+/* What placement could not be had: -errno, else 0.  Constant once the worker has started. */
+struct worker_unbound {
+	int cpu, memory, helpers;
+};
+
 struct worker {
 	struct worker_params p;
+	struct worker_unbound unbound;
 	struct ring *ring;
 	struct pool *pool;
 	struct req_stats stats;

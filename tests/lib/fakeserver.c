@@ -84,6 +84,12 @@ unsigned server_workers(struct server *s)
 	return 1;
 }
 
+void server_placement(struct server *s, struct placement_info *out)
+{
+	(void)s;
+	*out = (struct placement_info){"auto", "0", ""};
+}
+
 void server_worker_info(struct server *s, unsigned n, struct worker_info *out)
 {
 	(void)n;

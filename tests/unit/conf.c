@@ -97,7 +97,7 @@ END_TEST
 START_TEST(every_type_of_value_is_read)
 {
 	ck_assert_int_eq(
-		load_text("[nfsd]\nhost = 10.0.0.1, fe80::1\tlocalhost\nport=0\nthreads = 4\n"
+		load_text("[nfsd]\nhost = 10.0.0.1, fe80::1\tlocalhost\nport=0\nthreads = 4\nnuma = node:0,2\n"
 			  "max-write = 64K\nrpcbind = N\n[mountd]\nmanage-gids = Yes\n"
 			  "[io]\nread-mode = 0\nwrite-mode = dontcache\nrule = dontcache-ends\n"
 			  "on-unsupported = fail\nengine = threads\nbuffer-pool = 1G\n"
@@ -108,6 +108,7 @@ START_TEST(every_type_of_value_is_read)
 	ck_assert_str_eq(c.hosts[1], "fe80::1");
 	ck_assert_uint_eq(c.port, 0);
 	ck_assert_uint_eq(c.threads, 4);
+	ck_assert_str_eq(c.numa, "node:0,2");
 	ck_assert_uint_eq(c.max_write, 65536);
 	ck_assert_int_eq(c.rpcbind, CONF_RPCBIND_N);
 	ck_assert(c.manage_gids);
@@ -175,6 +176,14 @@ START_TEST(words_of_knfsd_that_mean_nothing_here_are_warned_about_precisely)
 	ck_assert_uint_eq(e.nwarnings, 5);
 	ck_assert_uint_eq(conf_nerrors(&e), 0);
 	ck_assert(e.warning[0]);
+}
+END_TEST
+
+START_TEST(a_placement_that_is_none_is_refused)
+{
+	ck_assert_int_eq(load_text("[nfsd]\nnuma = node:a\n[io]\niowq-max-workers = 0\n"), -1);
+	ck_assert(told("a.conf:2: [nfsd] numa: \"node:a\" is not auto, off, netdev:IFACE or node:N[,N]"));
+	ck_assert(told("a.conf:4: [io] iowq-max-workers: 0 is not between 1 and 1024"));
 }
 END_TEST
 
@@ -438,6 +447,7 @@ static Suite *suite(void)
 	tcase_add_test(t, every_type_of_value_is_read);
 	tcase_add_test(t, all_errors_are_told_in_one_run_with_their_lines);
 	tcase_add_test(t, words_of_knfsd_that_mean_nothing_here_are_warned_about_precisely);
+	tcase_add_test(t, a_placement_that_is_none_is_refused);
 	tcase_add_test(t, export_sections_overlay_io_for_their_path_only);
 	tcase_add_test(t, export_section_refuses_what_holds_for_the_whole_server);
 	tcase_add_test(t, long_paths_and_values_are_not_cut);

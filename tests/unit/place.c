@@ -177,6 +177,34 @@ START_TEST(a_machine_beyond_the_limit_is_used_in_part)
 }
 END_TEST
 
+START_TEST(wishes_are_understood)
+{
+	struct place_wish w;
+
+	ck_assert(place_wish_parse("auto", &w) && w.kind == PLACE_AUTO);
+	ck_assert(place_wish_parse("off", &w) && w.kind == PLACE_OFF);
+	ck_assert(place_wish_parse("netdev:enp129s0f1.7", &w) && w.kind == PLACE_NETDEV);
+	ck_assert_str_eq(w.netdev, "enp129s0f1.7");
+	ck_assert(place_wish_parse("node:0,64,1023", &w) && w.kind == PLACE_NODE);
+	ck_assert(place_wish_node(&w, 0) && place_wish_node(&w, 64) && place_wish_node(&w, 1023));
+	ck_assert(!place_wish_node(&w, 1) && !place_wish_node(&w, 1024));
+}
+END_TEST
+
+START_TEST(what_is_no_wish_is_refused)
+{
+	static const char *const bad[] = {
+		"", "Auto", "on", "auto ", "netdev", "netdev:", "netdev:a/b", "netdev:..", "netdev:.",
+		"netdev:a b", "netdev:0123456789abcdef", "node", "node:", "node:,", "node:1,", "node:,1",
+		"node:-1", "node:1024", "node:99999999999999999999", "node:1-3", "node: 1", "0", "node:0x1",
+	};
+	struct place_wish w;
+
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ck_assert_msg(!place_wish_parse(bad[i], &w), "\"%s\"", bad[i]);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("place");
@@ -197,6 +225,8 @@ static Suite *suite(void)
 	tcase_add_test(t, no_allowed_cpu_still_gives_a_worker);
 	tcase_add_test(t, never_more_than_there_is_room_for);
 	tcase_add_test(t, a_machine_beyond_the_limit_is_used_in_part);
+	tcase_add_test(t, wishes_are_understood);
+	tcase_add_test(t, what_is_no_wish_is_refused);
 	suite_add_tcase(s, t);
 	return s;
 }

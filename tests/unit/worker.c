@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -208,6 +209,60 @@ START_TEST(connections_spread_over_the_workers)
 	for (i = 0; i < NWORKERS; i++)
 		ck_assert_uint_eq(workers[i]->nconns, 10);
 	for (i = 0; i < 30; i++)
+		close(fd[i]);
+	ck_assert(eventually(none_left));
+	stop();
+}
+END_TEST
+
+static unsigned expected;
+
+static bool that_many_are_left(void)
+{
+	unsigned i, sum = 0;
+
+	for (i = 0; i < NWORKERS; i++)
+		sum += workers[i]->nconns;
+	return sum == expected;
+}
+
+static unsigned spread(void)
+{
+	unsigned i, least = UINT_MAX, most = 0;
+
+	for (i = 0; i < NWORKERS; i++) {
+		least = workers[i]->nconns < least ? workers[i]->nconns : least;
+		most = workers[i]->nconns > most ? workers[i]->nconns : most;
+	}
+	return most - least;
+}
+
+/* As nconnect=16 does; then all of one worker's and some others are closed and opened again. */
+START_TEST(one_clients_connections_are_even_and_become_so_again)
+{
+	unsigned i, round;
+	int fd[16];
+
+	start(engines[_i], 100);
+	for (i = 0; i < 16; i++) {
+		fd[i] = dial();
+		call(fd[i], 1, false);
+		answer(fd[i], 1);
+	}
+	ck_assert_uint_le(spread(), 1);
+	for (round = 0; round < 10; round++) {
+		expected = 16;
+		for (i = round % 2; i < 16; i += round < 5 ? NWORKERS : 2, expected--)
+			close(fd[i]);
+		ck_assert(eventually(that_many_are_left));
+		for (i = round % 2; i < 16; i += round < 5 ? NWORKERS : 2) {
+			fd[i] = dial();
+			call(fd[i], 1, false);
+			answer(fd[i], 1);
+		}
+		ck_assert_uint_le(spread(), 1);
+	}
+	for (i = 0; i < 16; i++)
 		close(fd[i]);
 	ck_assert(eventually(none_left));
 	stop();
@@ -421,6 +476,7 @@ static Suite *suite(void)
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, connections_spread_over_the_workers, 0, 2);
+	tcase_add_loop_test(tc, one_clients_connections_are_even_and_become_so_again, 0, 2);
 	tcase_add_loop_test(tc, pipelined_calls_of_many_connections_are_all_answered, 0, 2);
 	tcase_add_loop_test(tc, connections_over_the_limit_are_closed, 0, 2);
 	tcase_add_loop_test(tc, a_silent_reader_does_not_hold_up_others_or_the_end, 0, 2);
