@@ -137,11 +137,16 @@ int access_cred(struct req *r)
 
 int access_enter(struct req *r, const uint8_t *fh, uint32_t len, bool modifies)
 {
-	const struct export_client *c;
 	int err = handle_decode(r->env->key, fh, len, &r->parts);
 
-	if (err)
-		return err;
+	return err ? err : access_enter_parts(r, fh, len, modifies);
+}
+
+int access_enter_parts(struct req *r, const uint8_t *fh, uint32_t len, bool modifies)
+{
+	const struct export_client *c;
+	int err;
+
 	r->fh.len = (uint8_t)len;
 	memcpy(r->fh.data, fh, len);
 	if (!r->table)

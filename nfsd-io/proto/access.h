@@ -21,6 +21,8 @@
  * r->cred stays NULL when only access_cred() can find it (manage-gids).
  */
 int access_enter(struct req *r, const uint8_t *fh, uint32_t len, bool modifies);
+/* The same for a handle of an export whose parts were decoded into r->parts already. */
+int access_enter_parts(struct req *r, const uint8_t *fh, uint32_t len, bool modifies);
 
 /* The entry of `e` for the caller, or NULL; remembered by the connection. */
 const struct export_client *access_client(struct req *r, const struct export *e);

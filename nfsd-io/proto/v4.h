@@ -15,11 +15,13 @@
 #ifndef PROTO_V4_H
 #define PROTO_V4_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
 #include "nfsd-io/proto/access.h"
+#include "nfsd-io/proto/io_call.h"
 #include "nfsd-io/proto/req.h"
 #include "rpc/codec.h"
 #include "rpc/nfs4.h"
@@ -28,7 +30,8 @@
 #define V4_MINOR_MAX 2
 #define V4_OPS_MAX 64	   /* operations of a COMPOUND */
 #define V4_TAG_MAX 1024	   /* bytes */
-#define V4_OP_ILLEGAL_NR 10044
+#define V4_NPROCS 2
+#define V4_REPLY_SLACK 8192 /* bytes a reply may have besides max-read */
 
 struct state4_client;
 struct state4_session;
@@ -37,7 +40,9 @@ struct state4_open;
 
 /* What an operation may answer besides an nfsstat4. */
 #define V4_ELSEWHERE 0xffff0001u /* cannot be done on this kind of thread: call me again on the other */
-#define V4_WAIT 0xffff0002u	 /* worker only: begun; v4_resume() tells the status */
+#define V4_WAIT 0xffff0002u	 /* worker only: begun; v4_resume() or v4_over() tells the status */
+#define V4_STEP 0xffff0004u	 /* worker only: r->step runs next; a later step ends with v4_over() */
+#define V4_DROP 0xffff0005u	 /* there is no reply */
 #define V4_REPLAY 0xffff0003u	 /* SEQUENCE: all of COMPOUND4res stands in r->reply now; the COMPOUND is over, no slot is held */
 
 /* Flags of an operation. */
@@ -68,6 +73,8 @@ struct v4_op {
 };
 extern const struct v4_op v4_ops[];
 extern const uint32_t v4_nops; /* rows; rows without run are illegal */
+/* The row of operation `op` in a minor version, or NULL: NFS4ERR_OP_ILLEGAL. */
+const struct v4_op *v4_op_find(uint32_t op, uint32_t minor);
 
 /* A filehandle put aside, with what goes with it; `file` and `cred` are counted. */
 struct v4_saved {
@@ -84,6 +91,7 @@ struct v4_saved {
 
 /* The COMPOUND; in r->proc_data. */
 struct v4 {
+	struct io_call io;	  /* READ, WRITE, COMMIT; first, where io_call() looks */
 	uint32_t minor, nops, at; /* announced; index of the one in hand */
 	uint32_t op;		  /* its number */
 	bool worker;		  /* on the worker's thread now */
@@ -101,9 +109,14 @@ struct v4 {
 	struct state4_client *client;
 	struct state4_open *open; /* READ, WRITE: pinned while the I/O runs */
 	/* the walker's */
+	bool begun;		  /* the operation in hand: its number and place for its status are there */
+	bool asked_drc;
+	uint32_t over;		  /* V4_REPLAY, V4_DROP: so it ends */
+	unsigned bounces;	  /* times it changed threads */
 	size_t arg_at, result_at, count_at;
 	uint32_t status;
 };
+static_assert(sizeof(struct v4) <= sizeof(((struct req *)0)->proc_data), "a COMPOUND fits its request");
 
 static inline struct v4 *v4(struct req *r)
 {
@@ -117,9 +130,12 @@ static inline bool v4_pseudo(const struct req *r)
 
 /* --- nfs4_compound.c --- */
 
+extern const struct req_proc v4_procs[V4_NPROCS];
 req_step v4_null, v4_compound;
 /* The operation that answered V4_WAIT is over; worker's thread.  Goes on with the next. */
 void v4_resume(struct req *r, uint32_t status);
+/* The same for a step, that of V4_STEP or of a V4_WAIT: what it returns. */
+enum req_step_result v4_over(struct req *r, uint32_t status);
 /*
  * Room for `n` more bytes of results, the reply made larger if need be: NFS4_OK, or
  * NFS4ERR_REP_TOO_BIG, _TO_CACHE, RESOURCE (4.0).  To be asked before any side effect.

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "nfsd-io/proto/io_call.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "nfsd-io/proto/access.h"
+#include "nfsd-io/proto/act.h"
+
+#define ACL_XATTR "system.posix_acl_access"
+
+static_assert(sizeof(struct io_call) <= sizeof(((struct req *)0)->proc_data), "an I/O call fits its request");
+
+static void permit_work(struct req *r)
+{
+	struct io_call *c = io_call(r);
+
+	r->err = act_as_caller(r);
+	if (!r->err)
+		r->err = access_kernel(r->file->path_fd, c->want & IO_CALL_WRITE ? W_OK : R_OK);
+	/* What may be run may be read (as knfsd): the client runs it. */
+	if (r->err == -EACCES && (c->want & IO_CALL_EXEC))
+		r->err = access_kernel(r->file->path_fd, X_OK);
+	cred_assume(NULL);
+}
+
+static enum req_step_result permitted(struct req *r)
+{
+	if (r->err)
+		return io_call(r)->fail(r, r->err);
+	r->step = io_call(r)->go;
+	return STEP_MORE;
+}
+
+/* Every call without an open asks anew: modes change. */
+static enum req_step_result permit(struct req *r)
+{
+	struct io_call *c = io_call(r);
+
+	if (c->want && r->cred->uid != 0 && r->cred->uid != c->st.st_uid) {
+		if (fgetxattr(r->file->fd, ACL_XATTR, NULL, 0) > 0)
+			return req_offload(r, permit_work, permitted);
+		if (!access_mode(&c->st, r->cred, c->want))
+			return c->fail(r, -EACCES);
+	}
+	return permitted(r);
+}
+
+static enum req_step_result opened(struct req *r)
+{
+	struct io_call *c = io_call(r);
+
+	if (r->err)
+		return c->fail(r, r->err);
+	if (fstat(r->file->fd, &c->st))
+		return c->fail(r, -errno);
+	if (!c->st.st_nlink) {
+		/* Removed behind our back: let its space go. */
+		fdcache_forget(r->env->files, &r->fh);
+		return c->fail(r, -ESTALE);
+	}
+	c->have_st = true;
+	return permit(r);
+}
+
+static void open_work(struct req *r)
+{
+	r->err = access_cred(r);
+	if (!r->err && !r->file)
+		r->err = fdcache_open(r->env->files, r->export->root, &r->fh, &r->parts, io_call(r)->access,
+				      &r->file);
+}
+
+enum req_step_result io_call_open(struct req *r, enum file_access a, unsigned want, req_step *go)
+{
+	struct io_call *c = io_call(r);
+
+	c->access = a;
+	c->want = want;
+	c->go = go;
+	if (r->file && r->file->access < a) {
+		file_put(r->file);
+		r->file = NULL;
+	}
+	if (!r->file)
+		r->file = fdcache_peek(r->env->files, &r->fh, a);
+	r->err = 0;
+	if (!r->file || !r->cred)
+		return req_offload(r, open_work, opened);
+	return opened(r);
+}
+
+static void cred_work(struct req *r)
+{
+	r->err = access_cred(r);
+}
+
+enum req_step_result io_call_opened(struct req *r, req_step *go)
+{
+	struct io_call *c = io_call(r);
+
+	c->go = go;
+	r->err = 0;
+	if (fstat(r->file->fd, &c->st))
+		return c->fail(r, -errno);
+	c->have_st = true;
+	return r->cred ? permitted(r) : req_offload(r, cred_work, permitted);
+}
+
+static void begin(struct req *r, struct io *io, void (*done)(struct io *io))
+{
+	*io = (struct io){.ring = r->ring, .file = r->file, .verifier = req_verifier(r), .done = done};
+	r->inflight++;
+}
+
+enum req_step_result io_call_write(struct req *r, void (*done)(struct io *io))
+{
+	struct io_call *c = io_call(r);
+	struct write_io *io = &r->io.write;
+
+	begin(r, &io->io, done);
+	/* As the caller, so that set-id bits go and quotas count. */
+	io->io.cred = r->cred;
+	io->offset = c->offset;
+	io->count = c->count;
+	io->data = c->data;
+	io->buf = r->payload;
+	io->stable = (enum io_stable)c->stable;
+	write_start(io);
+	return STEP_WAIT;
+}
+
+enum req_step_result io_call_commit(struct req *r, void (*done)(struct io *io))
+{
+	struct io_call *c = io_call(r);
+	struct commit_io *io = &r->io.commit;
+
+	begin(r, &io->io, done);
+	io->offset = c->offset;
+	io->count = c->count;
+	commit_start(io);
+	return STEP_WAIT;
+}
+
+bool io_call_data(struct req *r)
+{
+	struct io_call *c = io_call(r);
+	uint32_t len = cursor_get_u32(&r->args);
+
+	if (!cursor_ok(&r->args) || len != c->count)
+		return false;
+	if (r->payload) {
+		c->data = r->payload_data;
+		return r->payload_len == len;
+	}
+	c->data = cursor_get_fixed(&r->args, len);
+	return cursor_ok(&r->args);
+}
+
+const struct stat *io_call_after(struct req *r, const struct io *io)
+{
+	struct io_call *c = io_call(r);
+
+	if (io->have_st)
+		c->st = io->st;
+	else
+		c->have_st = !fstat(r->file->fd, &c->st);
+	return c->have_st ? &c->st : NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What READ, WRITE and COMMIT of all versions have in common: the file opened
+ * and the caller's rights looked at, the I/O begun, the file after it.  With the
+ * file in the cache and no ACL on it all of that happens on the worker, whose
+ * thread calls everything here.  Knows no wire format.
+ */
+#ifndef PROTO_IO_CALL_H
+#define PROTO_IO_CALL_H
+
+#include "nfsd-io/proto/req.h"
+
+/* Permission bits, any of which will do. */
+#define IO_CALL_READ 4u
+#define IO_CALL_WRITE 2u
+#define IO_CALL_EXEC 1u
+
+/* First in r->proc_data. */
+struct io_call {
+	uint64_t offset;
+	uint32_t count, stable;
+	const uint8_t *data; /* WRITE */
+	unsigned want;	     /* 0: none needed */
+	enum file_access access;
+	req_step *go;	     /* runs when the file is open and the caller may */
+	/* Answers for a step what failed; err is a -errno. */
+	enum req_step_result (*fail)(struct req *r, int err);
+	bool have_st;
+	struct stat st;
+};
+
+static inline struct io_call *io_call(struct req *r)
+{
+	return (struct io_call *)&r->proc_data;
+}
+
+/* For a step: open r->file, see whether the caller has `want`, then `go`. */
+enum req_step_result io_call_open(struct req *r, enum file_access a, unsigned want, req_step *go);
+/* For a step with r->file set by an OPEN that gave the rights, and that may have no name left: only `go`. */
+enum req_step_result io_call_opened(struct req *r, req_step *go);
+/* Then, for `go` of WRITE and COMMIT; done() is called in WAIT and must resume.  STEP_WAIT. */
+enum req_step_result io_call_write(struct req *r, void (*done)(struct io *io));
+enum req_step_result io_call_commit(struct req *r, void (*done)(struct io *io));
+/*
+ * The opaque data of WRITE at r->args, `count` bytes: received apart by the connection, or still
+ * in the call.  False: not what was promised.
+ */
+bool io_call_data(struct req *r);
+/* The file after the operation, or NULL. */
+const struct stat *io_call_after(struct req *r, const struct io *io);
+
+#endif
