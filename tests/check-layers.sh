@@ -23,6 +23,7 @@ declare -A may=(
 # Headers that one file or layer alone may see: pattern, then the files that may.
 alone=(
 	'<liburing.*>' 'nfsd-io/core/ring_uring\.c'
+	'<sqlite3.*>' 'nfsd-io/proto/state4_record\.c'
 	'<numa.*\.h>' 'nfsd-io/core/pool\.c'
 	'<(jansson|ini|argp|systemd/.*)\.h>' '(nfsd-io/server|tools)/.*'
 	'<openssl/.*>' 'nfsd-io/core/.*'

@@ -146,7 +146,8 @@ bool state4_denied(struct state4 *s, const struct fh *fh, enum state4_use use);
 
 /*
  * The COMPOUND whose SEQUENCE got a slot is over; `reply` is all of its COMPOUND4res, kept in the
- * slot when it is asked for and fits.  Takes the lock.  The slot is free again, whatever happened.
+ * slot when it is asked for and fits (NULL: it cannot be kept, as with data that is not in it).
+ * Takes the lock.  The slot is free again, whatever happened; v4(r)->client stays pinned.
  */
 void state4_sequence_done(struct req *r, const uint8_t *reply, uint32_t len);
 

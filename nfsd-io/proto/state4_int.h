@@ -63,6 +63,10 @@ static inline bool state4_principal_same(const struct state4_principal *a, const
 	return a->flavor == b->flavor && a->uid == b->uid && a->gid == b->gid && a->gids == b->gids;
 }
 
+/* state4.c: the principal of a call's credentials. */
+struct rpccred;
+void state4_principal_of(const struct rpccred *cred, struct state4_principal *out);
+
 struct state4_channel {
 	uint32_t max_request, max_response, max_cached; /* bytes, RPC header included */
 	uint32_t max_ops, max_slots;
@@ -106,7 +110,8 @@ struct state4_slot {
 	uint32_t seqid;	 /* of the last request that ran or runs */
 	bool used;	 /* ever */
 	bool in_use;
-	bool cached;	 /* `reply` is all that stands behind the tag */
+	bool cache_this;
+	bool cached;	 /* `reply` is all that stood behind the tag */
 	uint32_t status; /* of the COMPOUND */
 	uint64_t sum;	 /* of the call and of who sent it */
 	uint8_t *reply;	 /* malloc'd */
@@ -182,6 +187,8 @@ uint32_t state4_client_confirm(struct state4 *s, clientid4 id, const uint8_t con
 uint32_t state4_client_exchange(struct state4 *s, const struct state4_hello *h, clientid4 *id, uint32_t *seqid,
 				bool *confirmed);
 uint32_t state4_client_destroy(struct state4 *s, clientid4 id);
+/* RECLAIM_COMPLETE of a pinned client: it is recorded, and grace may be over. */
+uint32_t state4_client_reclaimed(struct state4 *s, struct state4_client *c);
 
 /* Under the lock; NULL when there is none. */
 struct state4_client *state4_client_by_id(struct state4 *s, clientid4 id, bool confirmed);
@@ -235,6 +242,58 @@ void state4_grace_end(struct state4 *s);
 int state4_grace_settle(struct state4 *s, const uint8_t *owner, uint32_t len);
 
 /* --- state4_session.c --- */
+
+#define STATE4_SESSIONS 16	  /* of one client */
+#define STATE4_SLOTS 64		  /* of one session; fewer when many are in use */
+#define STATE4_SLOTS_ALL 262144	  /* about as many of all sessions */
+#define STATE4_CACHED_MAX 4096	  /* bytes of a reply that is kept, RPC header included */
+/* The smallest reply: RPC header 24, status, tag and count 12, the operation and its status 8, result 36. */
+#define STATE4_SEQUENCE_REPLY 80
+#define STATE4_CACHED_ALL (64u << 20)
+
+/* CREATE_SESSION; what is asked for is cut down to what there is by the caller and here. */
+struct state4_create {
+	clientid4 id;
+	uint32_t seqid, flags;
+	struct state4_channel fore, back;
+	struct state4_principal who;
+	uint64_t conn;
+};
+/* Takes the lock, may block; an nfsstat4.  *out is the result, of the first time when it is a replay. */
+uint32_t state4_session_create(struct state4 *s, const struct state4_create *a, struct state4_created *out);
+/* Takes the lock.  `own`: of the COMPOUND's own SEQUENCE, or NULL. */
+uint32_t state4_session_destroy(struct state4 *s, const uint8_t id[16], const struct state4_session *own);
+/* Takes the lock: BADSESSION when there is none. */
+uint32_t state4_session_check(struct state4 *s, const uint8_t id[16]);
+
+/* SEQUENCE. */
+struct state4_call {
+	const uint8_t *id;
+	uint32_t seqid, slot, nops;
+	uint32_t len;	 /* bytes of the call's record */
+	bool cache_this;
+	uint64_t sum;	 /* over the call behind its tag and over its principal */
+};
+struct state4_turn {
+	struct state4_session *session; /* set when the request may run, with a slot in use and the client pinned */
+	struct state4_slot *slot;
+	struct state4_client *client;
+	struct state4_channel fore;
+	uint32_t flags; /* SEQ4_STATUS */
+	/* NFS4_OK without a session: a replay of this. */
+	bool cached;
+	uint32_t status;
+	uint8_t *reply; /* malloc'd; what stood behind the tag */
+	uint32_t reply_len;
+};
+/* Takes the lock; an nfsstat4. */
+uint32_t state4_session_turn(struct state4 *s, const struct state4_call *call, struct state4_turn *out);
+/*
+ * The request is over: the slot is free, `body` is kept when it is asked for and fits (NULL: not
+ * kept).  Takes the lock.  The client's pin stays the caller's.
+ */
+void state4_session_done(struct state4 *s, struct state4_session *n, struct state4_slot *slot,
+			 struct state4_client *c, uint32_t status, const uint8_t *body, uint32_t len);
 
 /* Under the lock: out of the table. */
 void state4_session_drop(struct state4 *s, struct state4_session *n);
