@@ -14,7 +14,9 @@
 /* statx: masks, and where in struct statx (always 256 bytes) the fields lie. */
 #define COMPAT_STATX_DIOALIGN 0x2000	  /* Linux 6.1 */
 #define COMPAT_STATX_DIO_READ_ALIGN 0x20000 /* Linux 6.14 */
+#define COMPAT_STATX_SUBVOL 0x8000	    /* Linux 6.10 */
 #define COMPAT_STATX_SIZE 256
+#define COMPAT_STATX_SUBVOL_AT 0xa0
 #define COMPAT_STATX_DIO_MEM_AT 0x98
 #define COMPAT_STATX_DIO_OFFSET_AT 0x9c
 #define COMPAT_STATX_DIO_READ_AT 0xb4

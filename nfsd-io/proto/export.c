@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nfsd-io/proto/pseudo.h"
+
 #define ID_NONE ((uint32_t)-1)
 #define GIDS_MAX 65536
 
@@ -38,6 +40,7 @@ void export_table_put(struct export_table *t)
 		return;
 	for (unsigned i = 0; i < t->n; i++)
 		export_fini(&t->exports[i]);
+	pseudo_free(t->pseudo);
 	free(t->exports);
 	free(t);
 }

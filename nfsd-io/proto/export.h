@@ -18,6 +18,8 @@
 
 enum export_match { EXPORT_HOST, EXPORT_NETWORK, EXPORT_WILDCARD, EXPORT_NETGROUP, EXPORT_ANY }; /* in this order */
 
+struct pseudo;
+
 /* Options of one client(opts) word. */
 struct export_opts {
 	bool rw, sync, secure;	      /* secure: only from ports below 1024 */
@@ -28,6 +30,7 @@ struct export_opts {
 	bool sec_sys, sec_none;	      /* flavors served */
 	bool sec_other;		      /* sec= lists only flavors that are not served: nobody gets in */
 	uint32_t fsid;		      /* fsid=num, else 0 */
+	bool fsid_root;		      /* fsid=0: NFSv4's root */
 	char mountpoint[256];	      /* mp=PATH, or "" */
 };
 
@@ -56,6 +59,7 @@ struct export_table {
 	uint64_t generation;	       /* a new one each reload */
 	struct export *exports;
 	unsigned n;
+	_Atomic(struct pseudo *) pseudo; /* pseudo.c's */
 };
 
 /* Who is calling, as far as exports care.  Owned and counted by the connection. */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* nfsstat3 (RFC 1813 s.2.6) and mountstat3 (s.5.1.5); numbers, so that this file needs no codec. */
+/* nfsstat3 (RFC 1813 s.2.6), nfsstat4 (RFC 8881 s.15.1) and mountstat3 (s.5.1.5); numbers, so that this file needs no codec. */
 enum {
 	ST_PERM = 1,
 	ST_NOENT = 2,
@@ -34,7 +34,12 @@ enum {
 	ST_TOOSMALL = 10005,
 	ST_SERVERFAULT = 10006,
 	ST_BADTYPE = 10007,
-	ST_JUKEBOX = 10008,
+	ST_JUKEBOX = 10008, /* NFSv4: DELAY */
+	ST4_WRONGSEC = 10016,
+	ST4_SYMLINK = 10029,
+	ST4_FILE_OPEN = 10046,
+	ST4_NOXATTR = 10095,
+	ST4_XATTR2BIG = 10096,
 };
 
 /* One bit a status, so that a procedure's list is one word. */
@@ -176,6 +181,60 @@ uint32_t status_nfs3(int err, uint32_t proc)
 		if (nearest[i].from == st && (bit(nearest[i].to) & may))
 			return nearest[i].to;
 	return ST_SERVERFAULT;
+}
+
+/* RFC 8881 s.15.1; the numbers up to DQUOT are those of NFSv3. */
+static const struct {
+	int err;
+	uint32_t st;
+} map4[] = {
+	{EPERM, ST_PERM},
+	{ENOENT, ST_NOENT},
+	{EIO, ST_IO},
+	{ENXIO, ST_NXIO},
+	{ENODEV, ST_NXIO},
+	{EACCES, ST_ACCES},
+	{EEXIST, ST_EXIST},
+	{EXDEV, ST_XDEV},
+	{ENOTDIR, ST_NOTDIR},
+	{EISDIR, ST_ISDIR},
+	{EINVAL, ST_INVAL},
+	{EFBIG, ST_FBIG},
+	{EOVERFLOW, ST_FBIG},
+	{ENOSPC, ST_NOSPC},
+	{EROFS, ST_ROFS},
+	{EMLINK, ST_MLINK},
+	{ENAMETOOLONG, ST_NAMETOOLONG},
+	{ENOTEMPTY, ST_NOTEMPTY},
+	{EDQUOT, ST_DQUOT},
+	{ESTALE, ST_STALE},
+	{EBADF, ST_STALE},
+	{EBADMSG, ST_BADHANDLE},
+	{EOPNOTSUPP, ST_NOTSUPP},
+	{ENOSYS, ST_NOTSUPP},
+	{ENOTTY, ST_NOTSUPP},
+	{ENOMEM, ST_JUKEBOX},
+	{EMFILE, ST_JUKEBOX},
+	{ENFILE, ST_JUKEBOX},
+	{EAGAIN, ST_JUKEBOX},
+	{EINTR, ST_JUKEBOX},
+	{ETXTBSY, ST4_FILE_OPEN},
+	{EBUSY, ST4_FILE_OPEN},
+	{EKEYREJECTED, ST4_WRONGSEC},
+	{ELOOP, ST4_SYMLINK},
+	{ENODATA, ST4_NOXATTR},
+	{E2BIG, ST4_XATTR2BIG},
+	{ERANGE, ST4_XATTR2BIG},
+};
+
+uint32_t status_nfs4(int err)
+{
+	if (!err)
+		return 0;
+	for (unsigned i = 0; i < sizeof(map4) / sizeof(map4[0]); i++)
+		if (map4[i].err == -err)
+			return map4[i].st;
+	return ST_IO;
 }
 
 uint32_t status_mount3(int err)

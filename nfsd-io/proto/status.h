@@ -10,6 +10,8 @@
  * 1813) are given.
  */
 uint32_t status_nfs3(int err, uint32_t proc);
+/* nfsstat4; what an operation must say otherwise it says itself. */
+uint32_t status_nfs4(int err);
 /* mountstat3 */
 uint32_t status_mount3(int err);
 

@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 
 #include "nfsd-io/proto/access.h"
+#include "nfsd-io/proto/act.h"
 #include "nfsd-io/proto/io_call.h"
 #include "nfsd-io/proto/req.h"
 #include "rpc/codec.h"
@@ -179,20 +180,36 @@ struct v4_attrs {
 };
 /* bitmap4 at the cursor. */
 uint32_t v4_get_attrs(struct cursor *c, struct v4_attrs *out);
-/* change attribute of the object (RFC 8881 s.5.8.1.4). */
-uint64_t v4_change(const struct stat *st);
+/* change attribute of an object under `root` (RFC 8881 s.5.8.1.4). */
+uint64_t v4_change(const struct root *root, const struct stat *st);
 /* change_info4: never atomic; before and after as change attributes. */
 void v4_put_change_info(struct cursor *c, uint64_t before, uint64_t after);
+/* bitmap4, without words of zero at its end. */
+void v4_put_attrs(struct cursor *c, const struct v4_attrs *a);
+
+/* Attributes to be set, decoded and checked. */
+struct v4_sattr {
+	struct sattr s;
+	struct v4_attrs asked; /* what is told as set when all of it was */
+};
+enum v4_sattr_use { V4_SATTR_SET, V4_SATTR_NEW };
 /*
- * fattr4 of the settable attributes decoded, checked and applied to the current object: OPEN and
- * CREATE use it for what they made.  *set tells what was set.  Offload thread, as the caller.
+ * fattr4 of settable attributes, as an argument of SETATTR, or of what makes an object (CREATE,
+ * OPEN): mode_umask is for these alone.  Looks up names of owners: offload threads.  An nfsstat4.
  */
-struct v4_sattr;
-uint32_t v4_sattr_decode(struct req *r, const fattr4 *in, struct v4_sattr *out);
+uint32_t v4_sattr_decode(struct req *r, const fattr4 *in, enum v4_sattr_use use, struct v4_sattr *out);
+/* The same at the cursor. */
+uint32_t v4_sattr_get(struct req *r, struct cursor *c, enum v4_sattr_use use, struct v4_sattr *out);
+/*
+ * All but the size set on the existing object `fd` (any descriptor), as the caller; *set tells what
+ * was.  What is new gets its attributes from the act that makes it (act.h): for it `asked` is the answer.
+ */
 uint32_t v4_sattr_apply(struct req *r, const struct v4_sattr *a, int fd, struct v4_attrs *set);
 
 /* A component4 that may be looked up or made: UTF-8, no '/', not "." or "..", length. */
 uint32_t v4_name_check(const component4 *name);
+/* NFS4ERR_NOTDIR, SYMLINK unless the request's file is a directory. */
+uint32_t v4_need_dir(const struct file *f);
 
 /* --- operations, by file --- */
 

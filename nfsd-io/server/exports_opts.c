@@ -103,7 +103,8 @@ static int set_fsid(struct list *l, const char *value)
 	unsigned long long v;
 	char *end;
 
-	if (!strcmp(value, "root")) {
+	l->to->o.fsid_root = !strcmp(value, "root") || !strcmp(value, "0");
+	if (l->to->o.fsid_root) {
 		l->to->o.fsid = 0;
 		return 0;
 	}
@@ -348,6 +349,8 @@ void exports_opts_print(const struct export_opts *o, char *out, size_t len)
 			      o->anongid);
 	if (n > 0 && (size_t)n < len && o->fsid)
 		n += snprintf(out + n, len - (size_t)n, ",fsid=%u", o->fsid);
+	if (n > 0 && (size_t)n < len && o->fsid_root)
+		n += snprintf(out + n, len - (size_t)n, ",fsid=root");
 	if (n > 0 && (size_t)n < len && o->mountpoint_required)
 		n += snprintf(out + n, len - (size_t)n, ",mp%s%s", *o->mountpoint ? "=" : "",
 			      o->mountpoint);

@@ -53,9 +53,21 @@ START_TEST(each_errno_has_the_status_of_its_procedures_list)
 }
 END_TEST
 
+START_TEST(nfsv4_says_more_plainly_what_went_wrong)
+{
+	ck_assert_uint_eq(status_nfs4(0), 0);
+	ck_assert_uint_eq(status_nfs4(-ENOENT), 2);
+	ck_assert_uint_eq(status_nfs4(-ELOOP), 10029);
+	ck_assert_uint_eq(status_nfs4(-EKEYREJECTED), 10016);
+	ck_assert_uint_eq(status_nfs4(-ENOMEM), 10008);
+	ck_assert_uint_eq(status_nfs4(-EL2HLT), 5);
+}
+END_TEST
+
 START_TEST(no_error_ever_becomes_success)
 {
 	for (int err = 1; err < 140; err++) {
+		ck_assert_uint_ne(status_nfs4(-err), 0);
 		for (uint32_t proc = 0; proc < 24; proc++)
 			ck_assert_uint_ne(status_nfs3(-err, proc), 0);
 		ck_assert_uint_ne(status_mount3(-err), 0);
@@ -92,6 +104,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, each_errno_has_the_status_of_its_procedures_list, 0,
 			    (int)(sizeof(table) / sizeof(table[0])));
 	tcase_add_test(t, no_error_ever_becomes_success);
+	tcase_add_test(t, nfsv4_says_more_plainly_what_went_wrong);
 	tcase_add_test(t, commit_answers_only_what_its_list_has);
 	tcase_add_test(t, a_mount_tells_missing_file_and_forbidden_apart);
 	suite_add_tcase(s, t);
