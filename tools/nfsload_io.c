@@ -107,10 +107,12 @@ static void io_note(struct work *w, struct lane *l)
 		w->errors++;
 		return;
 	}
-	if (l->op.kind == OP_WRITE)
+	if (l->op.kind == OP_WRITE) {
 		note_verf(l->op.verf);
-	else if (w->verify && !record_good(l->buf, l->record, l->op.len))
+	} else if (w->verify && !record_good(l->buf, l->record, l->op.len)) {
 		w->errors++;
+		return;
+	}
 	if (io.checking)
 		return;
 	w->ops++;
