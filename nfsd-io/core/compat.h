@@ -11,6 +11,9 @@
 #define RWF_DONTCACHE 0x80 /* Linux 6.14 */
 #endif
 
+#define COMPAT_SEND_ZC_REPORT_USAGE 8 /* io_uring, Linux 6.2: in ioprio of SEND_ZC ... */
+#define COMPAT_NOTIF_USAGE_ZC_COPIED (1u << 31) /* ... and in res of its notification */
+
 /* statx: masks, and where in struct statx (always 256 bytes) the fields lie. */
 #define COMPAT_STATX_DIOALIGN 0x2000	  /* Linux 6.1 */
 #define COMPAT_STATX_DIO_READ_ALIGN 0x20000 /* Linux 6.14 */

@@ -77,6 +77,7 @@ static void start(struct ring *r, struct op *op, enum op_kind kind, int fd)
 	op->kind = kind;
 	op->fd = fd;
 	op->cancelled = false;
+	op->more = op->ended = op->copied = false;
 	op->engine = NULL;
 	r->inflight++;
 	r->engine->start(r, op);
@@ -151,6 +152,20 @@ void ring_splice_out(struct ring *r, struct op *op, int fd, const struct msghdr 
 	start(r, op, RING_OP_SPLICE_OUT, fd);
 }
 
+void ring_send_zc(struct ring *r, struct op *op, int fd, const void *buf, size_t len, int flags,
+		  int buf_index)
+{
+	op->iov = (struct iovec){ (void *)buf, len };
+	op->flags = (unsigned)flags;
+	op->buf_index = buf_index;
+	start(r, op, RING_OP_SEND_ZC, fd);
+}
+
+bool ring_zerocopy(const struct ring *r)
+{
+	return r->zerocopy;
+}
+
 bool ring_nonblock(const struct ring *r)
 {
 	return r->nonblock;
@@ -219,6 +234,7 @@ void ring_post(struct ring *r, struct op *op, int res)
 {
 	assert(op->kind == RING_OP_NONE && op->done);
 	op->kind = RING_OP_POSTED;
+	op->more = false;
 	ring_ready_remote(r, op, res);
 }
 
@@ -246,6 +262,23 @@ static void take_posted(struct ring *r)
 	}
 }
 
+static void tell(struct ring *r, struct op *op)
+{
+	int res = op->res;
+
+	if (op->more) {
+		op->more = false;
+		if (op->ended)
+			ring_ready(r, op, 0);
+		op->done(op, res, true);
+		return;
+	}
+	if (op->kind != RING_OP_POSTED)
+		r->inflight--;
+	op->kind = RING_OP_NONE;
+	op->done(op, res, false);
+}
+
 /* Only what is ready now: what the callbacks add waits for the next turn, so that none starves the rest. */
 static bool deliver(struct ring *r)
 {
@@ -256,10 +289,7 @@ static bool deliver(struct ring *r)
 	r->ready_tail = &r->ready;
 	for (; op; op = next) {
 		next = op->next;
-		if (op->kind != RING_OP_POSTED)
-			r->inflight--;
-		op->kind = RING_OP_NONE;
-		op->done(op, op->res, false);
+		tell(r, op);
 	}
 	return any;
 }

@@ -26,7 +26,8 @@ enum ring_engine { RING_AUTO, RING_IO_URING, RING_THREADS };
 
 enum op_kind {
 	RING_OP_NONE, RING_OP_READ, RING_OP_WRITE, RING_OP_FSYNC, RING_OP_ACCEPT, RING_OP_RECV,
-	RING_OP_SENDMSG, RING_OP_POLL, RING_OP_TIMEOUT, RING_OP_SPLICE_IN, RING_OP_SPLICE_OUT, RING_OP_POSTED,
+	RING_OP_SENDMSG, RING_OP_POLL, RING_OP_TIMEOUT, RING_OP_SPLICE_IN, RING_OP_SPLICE_OUT,
+	RING_OP_SEND_ZC, RING_OP_POSTED,
 };
 
 struct op {
@@ -41,6 +42,8 @@ struct op {
 	unsigned flags;		/* RWF_*, MSG_*, poll mask, datasync */
 	int buf_index;		/* registered buffer, or -1 */
 	bool cancelled;
+	bool more, ended;	/* SEND_ZC: a completion before the last waits to be told; so does the last */
+	bool copied;		/* SEND_ZC, at the last completion: the kernel copied after all */
 	uint64_t offset;
 	struct iovec iov;
 	const struct msghdr *msg;
@@ -104,6 +107,13 @@ void ring_splice_in(struct ring *r, struct op *op, int fd, uint64_t offset, int 
  */
 void ring_splice_out(struct ring *r, struct op *op, int fd, const struct msghdr *msg, int pipe,
 		     uint32_t len, bool more);
+/*
+ * Send without copying: done(res, true) tells how much, done(0, false) that the memory is no longer
+ * read (op->copied is set then); or done(res, false) alone.  Only where ring_zerocopy() is true.
+ */
+void ring_send_zc(struct ring *r, struct op *op, int fd, const void *buf, size_t len, int flags,
+		  int buf_index);
+bool ring_zerocopy(const struct ring *r);
 /* Operations on O_NONBLOCK sockets wait as those on blocking ones do. */
 bool ring_nonblock(const struct ring *r);
 

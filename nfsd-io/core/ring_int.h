@@ -34,7 +34,7 @@ struct ring {
 	_Atomic unsigned posting;    /* threads between push and wake-up: ring_free() waits for them */
 	atomic_bool stop;
 	struct op *ready, **ready_tail;
-	bool nonblock;		     /* see ring_nonblock() */
+	bool nonblock, zerocopy;     /* see ring_nonblock(), ring_zerocopy() */
 };
 
 /* Fill the common part; 0 or -errno. */

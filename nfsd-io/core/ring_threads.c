@@ -210,6 +210,7 @@ static void threads_start(struct ring *r, struct op *op)
 	case RING_OP_POLL:
 		socket_start(t, op);
 		break;
+	case RING_OP_SEND_ZC: /* not claimed */
 	case RING_OP_NONE:
 	case RING_OP_POSTED:
 		assert(0);

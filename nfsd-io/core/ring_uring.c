@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/compat.h"
 #include "nfsd-io/core/cred.h"
 #include "nfsd-io/core/ring_int.h"
 
@@ -65,6 +66,20 @@ static bool retry(struct uring *u, struct op *op)
 	return true;
 }
 
+/* Two completions, of which both may be here before the first is told: an op is on one list at a time. */
+static void zc_completion(struct uring *u, struct op *op, const struct io_uring_cqe *cqe)
+{
+	if (cqe->flags & IORING_CQE_F_MORE) {
+		op->more = true;
+	} else if (cqe->flags & IORING_CQE_F_NOTIF) {
+		op->copied = (unsigned)cqe->res & COMPAT_NOTIF_USAGE_ZC_COPIED;
+		op->ended = op->more;
+		if (op->more)
+			return;
+	}
+	ring_ready(&u->ring, op, cqe->flags & IORING_CQE_F_NOTIF ? 0 : cqe->res);
+}
+
 static unsigned reap(struct uring *u)
 {
 	struct op *again = NULL, *op;
@@ -81,7 +96,9 @@ static unsigned reap(struct uring *u)
 		}
 		op = (struct op *)(uintptr_t)cqe->user_data;
 		op->res = cqe->res;
-		if (retry(u, op)) {
+		if (op->kind == RING_OP_SEND_ZC) {
+			zc_completion(u, op, cqe);
+		} else if (retry(u, op)) {
 			op->next = again;
 			again = op;
 		} else {
@@ -194,6 +211,19 @@ static void prep_rw(struct io_uring_sqe *sqe, const struct op *op)
 	sqe->rw_flags = (int)op->flags;
 }
 
+static void prep_zc(struct io_uring_sqe *sqe, const struct op *op)
+{
+	const void *buf = op->iov.iov_base;
+	size_t len = op->iov.iov_len;
+	int flags = (int)op->flags;
+
+	if (op->buf_index >= 0)
+		io_uring_prep_send_zc_fixed(sqe, op->fd, buf, len, flags,
+					    COMPAT_SEND_ZC_REPORT_USAGE, (unsigned)op->buf_index);
+	else
+		io_uring_prep_send_zc(sqe, op->fd, buf, len, flags, COMPAT_SEND_ZC_REPORT_USAGE);
+}
+
 static void prep(struct io_uring_sqe *sqe, struct op *op)
 {
 	switch (op->kind) {
@@ -215,6 +245,9 @@ static void prep(struct io_uring_sqe *sqe, struct op *op)
 		break;
 	case RING_OP_POLL:
 		io_uring_prep_poll_add(sqe, op->fd, op->flags);
+		break;
+	case RING_OP_SEND_ZC:
+		prep_zc(sqe, op);
 		break;
 	case RING_OP_SPLICE_IN:
 		io_uring_prep_splice(sqe, op->fd, (int64_t)op->offset, op->pipe, -1,
@@ -412,6 +445,15 @@ static bool nonblock_works(struct uring *u)
 	return works;
 }
 
+static bool knows_send_zc(struct uring *u)
+{
+	struct io_uring_probe *p = io_uring_get_probe_ring(&u->u);
+	bool known = p && io_uring_opcode_supported(p, IORING_OP_SEND_ZC);
+
+	io_uring_free_probe(p);
+	return known;
+}
+
 int ring_uring_new(struct ring **out, const struct ring_params *p, char *why, size_t whysize)
 {
 	struct uring *u = calloc(1, sizeof(*u));
@@ -431,6 +473,7 @@ int ring_uring_new(struct ring **out, const struct ring_params *p, char *why, si
 	if (p->buffers && io_uring_register_buffers_sparse(&u->u, p->buffers) == 0)
 		u->buffers = p->buffers;
 	u->ring.nonblock = nonblock_works(u);
+	u->ring.zerocopy = knows_send_zc(u);
 	snprintf(why, whysize, "%s, %u entries%s", flags, u->u.sq.ring_entries,
 		 p->buffers && !u->buffers ? ", buffers unregistered" : "");
 	*out = &u->ring;

@@ -15,6 +15,7 @@
 #include "nfsd-io/core/khandle.h"
 #include "nfsd-io/core/probe.h"
 #include "policy/dio.h"
+#include "policy/reply.h"
 
 #define ROOT_WORKERS 64 /* counter banks; worker n uses bank n % ROOT_WORKERS */
 
@@ -24,9 +25,11 @@ struct root_io {
 	uint32_t read_direct_min; /* bytes */
 	uint32_t min_middle;	  /* bytes */
 	bool fail_unsupported;	  /* on-unsupported = fail */
+	enum reply_way reply;	  /* how READ data leaves */
+	bool splice_buffered;
 };
 
-#define ROOT_IO_DEFAULT { DIO_MODE_DIRECT, DIO_MODE_DIRECT, DIO_RULE_PAGE, 32768, 0, false }
+#define ROOT_IO_DEFAULT { DIO_MODE_DIRECT, DIO_MODE_DIRECT, DIO_RULE_PAGE, 32768, 0, false, REPLY_AUTO, false }
 
 /* Written by one worker, summed by readers: plain relaxed adds. */
 struct root_stats {

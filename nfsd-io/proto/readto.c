@@ -91,5 +91,6 @@ void readto_start(struct req *r, bool may_pipe, void (*done)(struct req *r))
 void readto_payload(struct req *r)
 {
 	r->data = r->io.read.data;
+	r->data_io = &r->file->root->io;
 	r->data_len = (uint32_t)r->io.read.io.res;
 }

@@ -72,6 +72,7 @@ void req_begin(struct req *r, const struct proto_env *env, struct ring *ring, st
 	r->data_pipe = NULL;
 	r->data = NULL;
 	r->data_len = 0;
+	r->data_io = NULL;
 	r->drc_entry = NULL;
 	memset(&r->hdr, 0, sizeof(r->hdr));
 	memset(&r->job, 0, sizeof(r->job));

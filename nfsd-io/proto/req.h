@@ -155,6 +155,7 @@ struct req {
 	struct pipe *data_pipe;	    /* borrowed; returned by req_retire() */
 	const uint8_t *data;	    /* opaque bytes after the reply header, not copied; NULL: what is in data_pipe */
 	uint32_t data_len;
+	const struct root_io *data_io; /* of READ data: the export's settings; else NULL */
 	void (*read_done)(struct req *r); /* readto.h's */
 	struct drc_entry *drc_entry;
 

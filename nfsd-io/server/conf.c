@@ -434,6 +434,10 @@ struct root_io conf_io_for(const struct conf *c, const char *path)
 			io.min_middle = x->io.min_middle;
 		if (x->set_on_unsupported)
 			io.fail_unsupported = x->io.fail_unsupported;
+		if (x->set_reply)
+			io.reply = x->io.reply;
+		if (x->set_splice_buffered)
+			io.splice_buffered = x->io.splice_buffered;
 	}
 	return io;
 }

@@ -31,9 +31,8 @@ void conf_show_defaults(FILE *out)
 		assignment(out, conf_table[i].name, conf_table[i].def);
 		fputc('\n', out);
 	}
-	fputs("\n# Any of the [io] keys read-mode, write-mode, rule, read-direct-min, min-middle "
-	      "and\n"
-	      "# on-unsupported may differ for one exported path:\n"
+	fputs("\n# Any of the [io] keys read-mode, write-mode, rule, read-direct-min, min-middle,\n"
+	      "# on-unsupported, reply and splice-buffered may differ for one exported path:\n"
 	      "#[export \"/srv/data\"]\n"
 	      "#read-mode = buffered\n",
 	      out);

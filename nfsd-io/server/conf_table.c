@@ -8,6 +8,7 @@
 
 static const char *const words_rpcbind[] = {"auto", "y", "n", NULL};
 static const char *const words_engine[] = {"auto", "io_uring", "threads", NULL};
+static const char *const words_reply[] = {"auto", "sendmsg", "splice", "zerocopy", NULL};
 static const char *const words_unsupported[] = {"fallback", "fail", NULL};
 static const char *const words_level[] = {"error", "warning", "notice", "info", "debug", NULL};
 static const char *const words_target[] = {"auto", "stderr", "syslog", NULL};
@@ -62,6 +63,11 @@ const struct conf_key conf_table[] = {
 	{"io", "on-unsupported", CONF_WORD, AT(io.fail_unsupported), 0, 0, words_unsupported,
 	 "fallback", RELOAD, SET(on_unsupported),
 	 "fallback, or fail: refuse an export whose file system lacks the mode"},
+	{"io", "reply", CONF_WORD, AT(io.reply), 0, 0, words_reply, "auto", RELOAD, SET(reply),
+	 "how READ data leaves: auto, sendmsg, splice or zerocopy"},
+	{"io", "splice-buffered", CONF_BOOL, AT(io.splice_buffered), 0, 0, NULL, "n", RELOAD,
+	 SET(splice_buffered),
+	 "cached READ data may be spliced too; a reply may then show later WRITEs"},
 	{"io", "engine", CONF_WORD, AT(engine), 0, 0, words_engine, "auto", RESTART, 0,
 	 "auto, io_uring or threads; auto takes threads where io_uring is refused"},
 	{"io", "queue-depth", CONF_NUMBER, AT(queue_depth), 8, 4096, NULL, "256", RESTART, 0,

@@ -27,6 +27,11 @@ static void reply(struct req_owner *o, struct req *r)
 	worker_mark(c);
 }
 
+static struct pipe *pipe_for(struct req_owner *o, const struct read_io *io)
+{
+	return send_pipe((struct conn *)o, io);
+}
+
 /* A peer gone without a word is found in two minutes, one that takes nothing in one. */
 static void set_options(int fd)
 {
@@ -54,6 +59,7 @@ struct conn *conn_new(struct worker *w, int fd, const struct peer *peer)
 	c->w = w;
 	c->fd = fd;
 	c->owner.reply = reply;
+	c->owner.pipe = pipe_for;
 	c->owner.peer = *peer;
 	connreg_add(w->p.conns, &c->reg, fd);
 	c->owner.conn = c->reg.number;
@@ -222,7 +228,7 @@ bool conn_late(struct conn *c, bool strict)
 {
 	struct worker *w = c->w;
 	bool partial = c->state == CONN_OPEN && c->recv.busy && recv_partial(c);
-	bool unsent = c->send.busy && c->send.head;
+	bool unsent = (c->send.busy && c->send.head) || c->send.lent;
 	uint64_t got = c->recv.req ? c->recv.req->req.record_len : 0;
 
 	if (c->state == CONN_DEAD)

@@ -2,12 +2,12 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include <string.h>
 
 #include "nfsd-io/server/conn.h"
-
-static const uint8_t zeros[4];
 
 static void sent(struct op *op, int res, bool more)
 {
@@ -24,46 +24,21 @@ void send_init(struct conn *c)
 {
 	c->send.tail = &c->send.head;
 	c->send.op.done = sent;
+	/* A splice must not wait for a peer that does not read; io_uring's other operations wait all the same. */
+	if (c->w->pipes)
+		fcntl(c->fd, F_SETFL, O_NONBLOCK);
 }
 
 void send_queue(struct conn *c, struct req *r)
 {
+	struct send_part *part = &((struct worker_req *)r)->send;
 	struct send *s = &c->send;
 
+	part->way = r->data_len ? send_way(c, r) : REPLY_SENDMSG;
+	part->zc_tried = part->over = false;
 	r->next = NULL;
 	*s->tail = r;
 	s->tail = &r->next;
-}
-
-/* One part of a reply, unless all of it was sent before. */
-static void put(struct send *s, unsigned *n, size_t *skip, const void *p, size_t len)
-{
-	if (*skip >= len) {
-		*skip -= len;
-		return;
-	}
-	s->iov[*n].iov_base = (uint8_t *)p + *skip;
-	s->iov[*n].iov_len = len - *skip;
-	*skip = 0;
-	++*n;
-}
-
-unsigned send_gather(struct send *s)
-{
-	size_t skip = s->skip;
-	unsigned n = 0, i = 0;
-	struct req *r;
-
-	for (r = s->head; r && i < SEND_REPLIES; r = r->next, i++) {
-		record_mark(s->mark[i], req_reply_len(r));
-		put(s, &n, &skip, s->mark[i], sizeof(s->mark[i]));
-		put(s, &n, &skip, r->reply.base, cursor_pos(&r->reply));
-		if (!r->data_len)
-			continue;
-		put(s, &n, &skip, r->data, r->data_len);
-		put(s, &n, &skip, zeros, -r->data_len & 3);
-	}
-	return n;
 }
 
 static struct req *pop(struct send *s)
@@ -75,6 +50,17 @@ static struct req *pop(struct send *s)
 		s->tail = &s->head;
 	r->next = NULL;
 	return r;
+}
+
+/* All of it was sent. */
+static void let_go(struct conn *c, struct req *r)
+{
+	if (r->data_len)
+		send_count(c, r, ((struct worker_req *)r)->send.way);
+	if (r->data_pipe)
+		r->data_pipe->held -= r->data_len;
+	if (!send_zc_keep(c, r))
+		conn_retire(c, r);
 }
 
 /* Whole replies among the bytes sent so far are over. */
@@ -90,7 +76,7 @@ static void settle(struct conn *c)
 		s->skip -= len;
 		s->since_ns = c->w->now_ns;
 		/* Out of the queue first: a buffer given back may let another request reply at once. */
-		conn_retire(c, pop(s));
+		let_go(c, pop(s));
 	}
 }
 
@@ -110,6 +96,26 @@ static void take_result(struct conn *c)
 	settle(c);
 }
 
+/* Gather what can be, up to where the next data leaves another way, or send that. */
+static void start(struct conn *c)
+{
+	struct send *s = &c->send;
+	unsigned n = send_gather(s);
+	struct req *r = s->stop;
+
+	memset(&s->msg, 0, sizeof(s->msg));
+	s->msg.msg_iov = s->iov;
+	s->msg.msg_iovlen = n;
+	s->busy = true;
+	if (r && r->data_pipe)
+		ring_splice_out(c->w->ring, &s->op, c->fd, n ? &s->msg : NULL, r->data_pipe->out,
+				r->data_len - s->from, (r->data_len & 3) || r->next);
+	else if (n)
+		ring_sendmsg(c->w->ring, &s->op, c->fd, &s->msg, MSG_NOSIGNAL | (r ? MSG_MORE : 0));
+	else
+		send_zc(c, r, s->from);
+}
+
 void send_turn(struct conn *c)
 {
 	struct send *s = &c->send;
@@ -126,11 +132,7 @@ void send_turn(struct conn *c)
 		return;
 	if (!s->skip)
 		s->since_ns = c->w->now_ns;
-	memset(&s->msg, 0, sizeof(s->msg));
-	s->msg.msg_iov = s->iov;
-	s->msg.msg_iovlen = send_gather(s);
-	s->busy = true;
-	ring_sendmsg(c->w->ring, &s->op, c->fd, &s->msg, MSG_NOSIGNAL);
+	start(c);
 	worker_watch(c->w);
 }
 
@@ -138,11 +140,18 @@ void send_stop(struct conn *c)
 {
 	if (c->send.busy) /* the kernel still reads the replies */
 		return;
-	while (c->send.head)
-		conn_retire(c, pop(&c->send));
+	while (c->send.head) {
+		struct req *r = pop(&c->send);
+
+		if (!send_zc_keep(c, r))
+			conn_retire(c, r);
+	}
+	/* Nothing will be acknowledged any more: have the kernel let go of the buffers it reads. */
+	if (c->send.lent)
+		connect(c->fd, &(struct sockaddr){.sa_family = AF_UNSPEC}, sizeof(struct sockaddr));
 }
 
 bool send_idle(const struct conn *c)
 {
-	return !c->send.busy && !c->send.have_res && !c->send.head;
+	return !c->send.busy && !c->send.have_res && !c->send.head && !c->send.lent;
 }

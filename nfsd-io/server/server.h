@@ -10,6 +10,7 @@
 #include "nfsd-io/proto/req.h"
 #include "nfsd-io/server/conf.h"
 #include "nfsd-io/server/exports.h"
+#include "policy/reply.h"
 
 struct server;
 
@@ -56,6 +57,17 @@ struct connection_info {
 	uint64_t slow_reply; /* closed: a reply that was not taken in time */
 };
 void server_connections(struct server *s, struct connection_info *out);
+
+/* READ replies with data, since the start, by the way it left. */
+struct reply_info {
+	uint64_t replies[REPLY_WAYS], bytes[REPLY_WAYS];
+	uint64_t no_pipe;    /* to be spliced, but no pipe was free or large enough */
+	uint64_t refused;    /* pipes the system did not give */
+	uint64_t given_up;   /* begun into a pipe, done again into a buffer */
+	uint64_t copied;     /* connections on which the kernel copied what was sent without a copy */
+	uint64_t zc_refused; /* zero-copy sends the kernel refused */
+};
+void server_replies(struct server *s, struct reply_info *out);
 void server_worker_info(struct server *s, unsigned n, struct worker_info *out);
 void server_req_stats(struct server *s, struct req_stats *sum);
 const struct proto_env *server_env(struct server *s);

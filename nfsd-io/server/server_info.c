@@ -75,6 +75,24 @@ void server_connections(struct server *s, struct connection_info *out)
 	}
 }
 
+void server_replies(struct server *s, struct reply_info *out)
+{
+	*out = (struct reply_info){0};
+	for (unsigned i = 0; i < s->nworkers; i++) {
+		const struct worker *w = s->workers[i];
+
+		for (unsigned k = 0; k < REPLY_WAYS; k++) {
+			out->replies[k] += w->sent.replies[k];
+			out->bytes[k] += w->sent.bytes[k];
+		}
+		out->no_pipe += w->sent.no_pipe;
+		out->copied += w->sent.copied;
+		out->zc_refused += w->sent.zc_refused;
+		out->given_up += w->stats.pipe_given_up;
+		out->refused += w->pipes ? pipe_pool_refused(w->pipes) : 0;
+	}
+}
+
 /* req_stats is an array of counters in all but name. */
 void server_req_stats(struct server *s, struct req_stats *sum)
 {

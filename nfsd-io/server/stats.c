@@ -221,6 +221,27 @@ static json_t *connections_json(struct server *s)
 	return o;
 }
 
+static json_t *replies_json(struct server *s)
+{
+	struct reply_info info = {0};
+	json_t *o = json_object();
+
+	server_replies(s, &info);
+	for (unsigned i = REPLY_AUTO + 1; i < REPLY_WAYS; i++) {
+		json_t *way = json_object();
+
+		put(way, "replies", info.replies[i]);
+		put(way, "bytes", info.bytes[i]);
+		json_object_set_new(o, reply_name((enum reply_way)i), way);
+	}
+	put(o, "no_pipe", info.no_pipe);
+	put(o, "refused", info.refused);
+	put(o, "given_up", info.given_up);
+	put(o, "copied", info.copied);
+	put(o, "zerocopy_refused", info.zc_refused);
+	return o;
+}
+
 json_t *stats_json(struct server *s)
 {
 	const struct proto_env *env = server_env(s);
@@ -245,5 +266,6 @@ json_t *stats_json(struct server *s)
 	json_object_set_new(o, "drc", drc_json(env->drc));
 	json_object_set_new(o, "workers", workers_json(s));
 	json_object_set_new(o, "connections", connections_json(s));
+	json_object_set_new(o, "read_data", replies_json(s));
 	return o;
 }

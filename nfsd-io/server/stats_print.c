@@ -141,7 +141,8 @@ static void print_rest(FILE *out, const json_t *a)
 	const json_t *w, *c = json_object_get(a, "connections");
 	uint64_t accepted = 0, inflight = 0, buffers = 0;
 	struct grid g = {0};
-	char line[7][200];
+	const json_t *p = json_object_get(a, "read_data");
+	char line[8][200];
 	size_t i;
 
 	json_array_foreach(json_object_get(a, "workers"), i, w)
@@ -176,8 +177,15 @@ static void print_rest(FILE *out, const json_t *a)
 		 "refused %s, closed for bad records %s, slow calls %s, replies not taken %s",
 		 grid_count(num(c, "refused")), grid_count(num(c, "bad_record")),
 		 grid_count(num(c, "slow_call")), grid_count(num(c, "slow_reply")));
+	snprintf(line[7], sizeof(line[7]),
+		 "%s sent, %s spliced (%s done again, %s for want of a pipe not), %s without a copy",
+		 grid_bytes(num(json_object_get(p, "sendmsg"), "bytes")),
+		 grid_bytes(num(json_object_get(p, "splice"), "bytes")),
+		 grid_count(num(p, "given_up")), grid_count(num(p, "no_pipe")),
+		 grid_bytes(num(json_object_get(p, "zerocopy"), "bytes")));
 	grid_row(&g, "rpc", line[0], NULL);
 	grid_row(&g, "", line[1], NULL);
+	grid_row(&g, "READ data", line[7], NULL);
 	grid_row(&g, "WRITE data", line[2], NULL);
 	grid_row(&g, "files", line[3], NULL);
 	grid_row(&g, "replies", line[4], NULL);

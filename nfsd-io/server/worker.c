@@ -150,6 +150,8 @@ static void trim(struct worker *w)
 {
 	drop_spares(w);
 	pool_trim(w->pool);
+	if (w->pipes)
+		pipe_pool_trim(w->pipes);
 	malloc_trim(0);
 }
 
@@ -347,6 +349,9 @@ static int set_up(struct worker *w)
 	}
 	w->unbound.helpers = ring_unbound(w->ring);
 	w->unbound.memory = pool_unbound(w->pool);
+	/* Without pipes everything is sent from buffers. */
+	if (ring_nonblock(w->ring) && pipe_pool_new(&w->pipes, pp.nlarge, w->p.env->max_read) < 0)
+		w->pipes = NULL;
 	init_budgets(w, &pp);
 	w->large_min = (uint32_t)(pp.small - 2 * 4096);
 	return 0;
@@ -390,6 +395,7 @@ static void *run(void *arg)
 	assert(!w->conns);
 	drop_spares(w);
 	pool_free(w->pool);
+	pipe_pool_free(w->pipes);
 	return NULL;
 }
 

@@ -15,10 +15,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "nfsd-io/core/pipe.h"
 #include "nfsd-io/core/pool.h"
 #include "nfsd-io/core/ring.h"
 #include "nfsd-io/proto/req.h"
 #include "nfsd-io/server/connreg.h"
+#include "nfsd-io/server/send.h"
 #include "policy/budget.h"
 
 struct conn;
@@ -41,6 +43,7 @@ struct worker_params {
 struct worker_req {
 	struct req req;
 	struct budget_use charge;
+	struct send_part send;
 };
 
 /* Why connections were closed by us; read by any thread. */
@@ -60,7 +63,9 @@ struct worker {
 	struct worker_unbound unbound;
 	struct ring *ring;
 	struct pool *pool;
+	struct pipe_pool *pipes;   /* NULL: nothing is spliced */
 	struct req_stats stats;
+	struct send_stats sent;
 	struct worker_cuts cuts;
 	_Atomic unsigned nconns;   /* handed over or on the way */
 	_Atomic uint64_t accepted;

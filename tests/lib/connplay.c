@@ -15,6 +15,10 @@ bool hold;		/* requests do not reply by themselves */
 struct req *held[CONNPLAY_CALLS]; /* ... and wait here */
 unsigned nheld;
 uint32_t reply_data;	/* bytes of opaque data in each reply */
+enum reply_way reply_by;
+struct pipe_pool *pipes;
+static const struct root_io by_zc = {.reply = REPLY_ZEROCOPY}, by_splice = {.reply = REPLY_SPLICE};
+static struct buf registered = {.index = 3};
 uint8_t data[70000];
 
 struct worker w;
@@ -24,6 +28,11 @@ struct op *recv_op, *send_op;
 static uint8_t *recv_to;
 static size_t recv_len;
 static const struct msghdr *send_msg;
+static int send_pipe_fd;
+static const void *send_mem; /* of a zero-copy send */
+static size_t send_len;	     /* behind the message: in pipe or memory */
+static struct op *lent[CONNPLAY_CALLS];
+unsigned nlent;
 unsigned nsends, buffers_free, logged;
 struct pool_waiter *waiting;
 uint8_t out[1 << 20];
@@ -54,11 +63,42 @@ void ring_sendmsg(struct ring *r, struct op *op, int fd, const struct msghdr *ms
 {
 	(void)r; (void)fd;
 	ck_assert_ptr_null(send_op);
-	ck_assert_int_eq(flags, MSG_NOSIGNAL);
+	ck_assert_int_eq(flags & ~MSG_MORE, MSG_NOSIGNAL);
 	send_op = op;
 	send_msg = msg;
+	send_len = 0;
 	nsends++;
 }
+
+void ring_splice_out(struct ring *r, struct op *op, int fd, const struct msghdr *msg, int pipe,
+		     uint32_t len, bool more)
+{
+	(void)r; (void)fd; (void)more;
+	ck_assert_ptr_null(send_op);
+	ck_assert_uint_gt(len, 0);
+	send_op = op;
+	send_msg = msg;
+	send_mem = NULL;
+	send_pipe_fd = pipe;
+	send_len = len;
+	nsends++;
+}
+
+void ring_send_zc(struct ring *r, struct op *op, int fd, const void *buf, size_t len, int flags,
+		  int buf_index)
+{
+	(void)r; (void)fd;
+	ck_assert_ptr_null(send_op);
+	ck_assert_int_eq(buf_index, registered.index);
+	ck_assert_int_eq(flags & ~MSG_MORE, MSG_NOSIGNAL);
+	send_op = op;
+	send_msg = NULL;
+	send_mem = buf;
+	send_len = len;
+	nsends++;
+}
+
+bool ring_zerocopy(const struct ring *r) { (void)r; return true; }
 
 struct buf *pool_borrow_or_wait(struct pool *p, size_t size, struct pool_waiter *wt)
 {
@@ -87,7 +127,7 @@ void pool_unwait(struct pool *p, struct pool_waiter *wt)
 
 void buf_return(struct buf *b)
 {
-	if (!b)
+	if (!b || b == &registered)
 		return;
 	buffers_free++;
 	free(b->base);
@@ -107,12 +147,32 @@ void req_begin(struct req *r, const struct proto_env *env, struct ring *ring, st
 	r->state = REQ_PARSE;
 }
 
+static void put_data(struct req *r)
+{
+	r->data = data;
+	r->data_len = reply_data;
+	r->data_io = NULL;
+	if (!reply_data)
+		return;
+	if (reply_by == REPLY_ZEROCOPY) {
+		r->data_io = &by_zc;
+		r->data_buf = &registered;
+	} else if (reply_by == REPLY_SPLICE) {
+		r->data_io = &by_splice;
+		r->data = NULL;
+		r->data_pipe = pipe_borrow(pipes, 0, sizeof(data));
+		ck_assert_ptr_nonnull(r->data_pipe);
+		/* With the tail of an expanded READ behind. */
+		ck_assert_int_eq(write(r->data_pipe->in, data, sizeof(data)), sizeof(data));
+		r->data_pipe->held = sizeof(data);
+	}
+}
+
 void finish(struct req *r)
 {
 	cursor_init(&r->reply, r->reply_buf, sizeof(r->reply_buf));
 	cursor_put_u32(&r->reply, seen[nseen - 1].xid);
-	r->data = data;
-	r->data_len = reply_data;
+	put_data(r);
 	r->state = REQ_SEND;
 	r->owner->reply(r->owner, r);
 }
@@ -142,6 +202,8 @@ void req_retire(struct req *r)
 {
 	buf_return(r->payload);
 	r->payload = NULL;
+	pipe_return(r->data_pipe);
+	r->data_pipe = NULL;
 	nretired++;
 }
 
@@ -310,6 +372,10 @@ void open_conn(void)
 	nout = 0;
 	hold = false;
 	reply_data = 0;
+	reply_by = REPLY_SENDMSG;
+	nlent = 0;
+	ck_assert_int_eq(pipe_pool_new(&pipes, 64, 1 << 17), 0);
+	w.pipes = pipes;
 	buffers_free = 8;
 	recv_op = send_op = NULL;
 	waiting = NULL;
@@ -331,13 +397,28 @@ size_t feed(const uint8_t *p, size_t max)
 	return n;
 }
 
+/* What a send takes from the pipe or the memory behind its message. */
+static size_t take_data(size_t max)
+{
+	size_t n = send_len < max ? send_len : max;
+
+	if (!n)
+		return 0;
+	if (send_mem)
+		memcpy(out + nout, send_mem, n);
+	else
+		ck_assert_int_eq(read(send_pipe_fd, out + nout, n), n);
+	nout += n;
+	return n;
+}
+
 /* Complete the send in progress, the kernel taking at most `max` bytes. */
-void take(size_t max)
+size_t take(size_t max)
 {
 	struct op *op = send_op;
 	size_t i, n = 0;
 
-	for (i = 0; i < send_msg->msg_iovlen && n < max; i++) {
+	for (i = 0; send_msg && i < send_msg->msg_iovlen && n < max; i++) {
 		size_t m = send_msg->msg_iov[i].iov_len;
 
 		if (m > max - n)
@@ -346,8 +427,32 @@ void take(size_t max)
 		nout += m;
 		n += m;
 	}
+	n += take_data(max - n);
 	send_op = NULL;
-	op->done(op, (int)n, false);
+	if (!send_msg && send_mem)
+		lent[nlent++] = op;
+	op->done(op, (int)n, !send_msg && send_mem);
+	pump();
+	return n;
+}
+
+void send_fails(int res)
+{
+	struct op *op = send_op;
+
+	send_op = NULL;
+	op->done(op, res, false);
+	pump();
+}
+
+void give_back(bool copied)
+{
+	while (nlent) {
+		struct op *op = lent[--nlent];
+
+		op->copied = copied;
+		op->done(op, 0, false);
+	}
 	pump();
 }
 
@@ -389,6 +494,8 @@ void close_conn(void)
 	ck_assert_uint_eq(w.budget.used.bytes, 0);
 	ck_assert_uint_eq(connreg_count(w.p.conns), 0);
 	connreg_free(w.p.conns);
+	ck_assert_uint_eq(pipe_pool_in_use(pipes), 0);
+	pipe_pool_free(pipes);
 	close(peer_fd);
 	for (i = 0; i < nseen; i++)
 		free(seen[i].payload);

@@ -25,6 +25,7 @@ extern bool hold;		  /* requests do not reply by themselves ... */
 extern struct req *held[CONNPLAY_CALLS]; /* ... and wait here for finish() */
 extern unsigned nheld;
 extern uint32_t reply_data;	  /* bytes of opaque data in each reply */
+extern enum reply_way reply_by;	  /* ... and how they are to leave; SENDMSG by itself */
 extern uint8_t data[70000];	  /* ... which are these */
 extern struct worker w;
 extern struct conn *conn;	  /* NULL when it has been reaped */
@@ -47,8 +48,13 @@ void open_conn(void);
 void pump(void); /* loop turns until nothing is left to do */
 /* Complete the receive in progress with up to `max` bytes of p; returns how many it took. */
 size_t feed(const uint8_t *p, size_t max);
-/* Complete the send in progress, the kernel taking at most `max` bytes. */
-void take(size_t max);
+/* Complete the send in progress, the kernel taking at most `max` bytes; returns how many it took. */
+size_t take(size_t max);
+void send_fails(int res); /* ... with an error */
+/* The kernel has no more use for what was sent without a copy, but copied some: `copied`. */
+void give_back(bool copied);
+extern unsigned nlent; /* sends it has yet to give back */
+extern struct pipe_pool *pipes; /* w.pipes after open_conn() */
 /* Feed all of the stream in pieces no longer than `piece`, with a cut at `cut`; replies are taken at once. */
 void play(size_t cut, size_t piece);
 void eof(void);

@@ -96,6 +96,11 @@ void server_worker_info(struct server *s, unsigned n, struct worker_info *out)
 	*out = s->worker;
 }
 
+void server_replies(struct server *s, struct reply_info *out)
+{
+	*out = s->replies;
+}
+
 void server_connections(struct server *s, struct connection_info *out)
 {
 	*out = s->connections;

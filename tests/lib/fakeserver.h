@@ -12,6 +12,7 @@ struct server {
 	struct proto_env env;
 	struct worker_info worker;
 	struct connection_info connections;
+	struct reply_info replies;
 	/* The control socket calls from a thread of its own. */
 	_Atomic int reload_result; /* what server_reload() returns */
 	_Atomic unsigned reloads, stops;
