@@ -235,7 +235,7 @@ uint32_t v4_create_session(struct req *r), v4_destroy_session(struct req *r), v4
 	v4_bind_conn_to_session(struct req *r), v4_backchannel_ctl(struct req *r);
 /* nfs4_open.c */
 uint32_t v4_open(struct req *r), v4_open_confirm(struct req *r), v4_open_downgrade(struct req *r), v4_close(struct req *r),
-	v4_free_stateid(struct req *r), v4_test_stateid(struct req *r);
+	v4_free_stateid(struct req *r), v4_test_stateid(struct req *r), v4_delegreturn(struct req *r);
 /* nfs4_lock.c */
 uint32_t v4_lock(struct req *r), v4_lockt(struct req *r), v4_locku(struct req *r), v4_release_lockowner(struct req *r);
 /* nfs4_space.c, nfs4_copy.c, nfs4_xattr.c (4.2) */
