@@ -374,6 +374,7 @@ static bool take_signal(struct server *s)
 static void sweep(struct server *s)
 {
 	fdcache_sweep(s->env.files, worker_clock_ns());
+	server_name_iowq(s); /* open files are when there are any */
 	if (!fdcache_count(s->env.files))
 		s->sweeping = false;
 }

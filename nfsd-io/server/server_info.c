@@ -6,9 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nfsd-io/server/iowq.h"
+
 unsigned server_workers(struct server *s)
 {
 	return s->nworkers;
+}
+
+void server_name_iowq(const struct server *s)
+{
+	pid_t tids[ROOT_WORKERS];
+
+	for (unsigned i = 0; i < s->nworkers; i++)
+		tids[i] = s->workers[i]->tid;
+	iowq_name(tids, s->nworkers);
 }
 
 bool server_worker_unbound(const struct server *s, unsigned n, char *text, size_t len)
@@ -33,6 +44,7 @@ void server_placement(struct server *s, struct placement_info *out)
 {
 	const struct placement *p = &s->placement;
 
+	server_name_iowq(s);
 	*out = (struct placement_info){p->asked, p->nodes, p->why};
 }
 

@@ -38,6 +38,8 @@ struct server {
 	int status;
 };
 
+/* After they have had something to do. */
+void server_name_iowq(const struct server *s);
 /* Says in text[len] what of worker n could not be bound; false: nothing. */
 bool server_worker_unbound(const struct server *s, unsigned n, char *text, size_t len);
 

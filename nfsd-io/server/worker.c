@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "nfsd-io/server/conn.h"
 #include "nfsd-io/server/worker.h"
@@ -364,6 +365,7 @@ static void place(struct worker *w)
 
 	snprintf(name, sizeof(name), "nfsd-io/w%u", w->p.number);
 	pthread_setname_np(pthread_self(), name);
+	w->tid = gettid();
 	root_stats_bank_set(w->p.number);
 	if (w->p.cpu < 0 || w->p.cpu >= CPU_SETSIZE)
 		return;

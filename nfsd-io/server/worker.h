@@ -61,6 +61,7 @@ struct worker_unbound {
 struct worker {
 	struct worker_params p;
 	struct worker_unbound unbound;
+	pid_t tid;		   /* likewise */
 	struct ring *ring;
 	struct pool *pool;
 	struct pipe_pool *pipes;   /* NULL: nothing is spliced */
