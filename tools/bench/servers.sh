@@ -75,9 +75,11 @@ srv_cache_kb() { # NAME: page cache charged to the server
 
 srv_rss_kb() { awk '/^VmRSS/ { print $2 }' "/proc/${SRV_PID[$1]}/status"; }
 
-# Times any of its threads went to sleep by itself and was woken.
+# Times a thread of its own went to sleep and was woken.  The kernel keeps one io-wq thread a ring that has used any, and
+# looks at it every five seconds: that is not the server's doing.
 srv_wakeups() { # NAME
-	cat "/proc/${SRV_PID[$1]}"/task/*/status 2>/dev/null | awk '/^voluntary_ctxt/ { n += $2 } END { print n + 0 }'
+	awk '/^Name:/ { own = $2 !~ /^iou-wrk-/ } /^voluntary_ctxt/ && own { n += $2 } END { print n + 0 }' \
+		"/proc/${SRV_PID[$1]}"/task/*/status
 }
 
 # --- starting ----------------------------------------------------------------------------
