@@ -49,12 +49,12 @@ line mix-4k-70-30 over "$both" -w mix -m 70 -s 4K -R 1 -d 32 -T $T -t $SMALL
 quick line big-write new "direct@$LIMIT buffered@$LIMIT ganesha@$LIMIT" -s 1M -t $((6 * LIMIT))
 quick line big-read own "direct@$LIMIT buffered@$LIMIT ganesha@$LIMIT" -w read -s 1M -t $((6 * LIMIT))
 
-# Names.
-quick line create fresh "$both" -w create -N $NAMES
+# Names.  RFC 1813 wants them on stable storage before the reply; ganesha's VFS leaves that to the file system, as `async` does.
+quick line create fresh "$both async" -w create -N $NAMES
 line lookup names "$both" -w lookup -N $NAMES
 quick line getattr names "$both" -w getattr -N $NAMES -T $T
 line readdir dir "$both" -w readdir -N 4 -d 4
 quick line readdirplus dir "$both" -w readdirplus -N 4 -d 4
-line remove names "$both" -w remove -N $NAMES
+line remove names "$both async" -w remove -N $NAMES
 
 quick line idle idle "direct ganesha" -w idle -c 64

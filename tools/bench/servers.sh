@@ -4,6 +4,7 @@
 #
 #	direct buffered dontcache	nfsd-io with that io-mode, everything else by default
 #	seed mainline dontcache-ends	nfsd-io, direct, that rule
+#	async				nfsd-io, direct, an export with async: nothing is made stable before a reply
 #	MODE+STRATEGY			nfsd-io, replies sent by sendmsg, splice or zerocopy only
 #	ganesha				nfs-ganesha, FSAL VFS
 #	SERVER@BYTES			that server in a memory cgroup of this size
@@ -25,7 +26,7 @@ srv_options() { # NAME
 	local name=${1%@*} mode how key
 	mode=${name%+*}
 	case $mode in
-	direct) ;;
+	direct|async) ;;
 	buffered|dontcache) printf '%s\n' -o "io.read-mode=$mode" -o "io.write-mode=$mode";;
 	seed|mainline|dontcache-ends) printf '%s\n' -o "io.rule=$mode";;
 	*) return 1;;
@@ -87,10 +88,11 @@ srv_wakeups() { # NAME
 srv_inside='[ -z "$1" ] || echo $$ >"$1/cgroup.procs"; ip link set lo up; shift; exec "$@"'
 
 srv_nfsd_io() { # NAME STATE-DIR
-	local opts
+	local opts sync=sync
+	[ "$1" != async ] || sync=async
 	mapfile -t opts < <(srv_options "$1")
 	mkdir -p "$2/state" "$2/exports.d"
-	echo "\"$FS\" *(rw,insecure,no_root_squash,no_subtree_check)" >"$2/exports"
+	echo "\"$FS\" *(rw,$sync,insecure,no_root_squash,no_subtree_check)" >"$2/exports"
 	unshare -n bash -c "$srv_inside" - "$CGROUP" "$NFSD_IO" serve -f /dev/null -o nfsd.rpcbind=n \
 		-o "nfsd.state-directory-path=$2/state" -o "exports.file=$2/exports" -o "exports.directory=$2/exports.d" \
 		-o "control.socket=$2/ctl" -o log.target=stderr "${opts[@]}" >"$2/log" 2>&1 </dev/null &
