@@ -95,10 +95,12 @@ static unsigned reap(struct uring *u)
 			continue;
 		}
 		op = (struct op *)(uintptr_t)cqe->user_data;
-		op->res = cqe->res;
 		if (op->kind == RING_OP_SEND_ZC) {
 			zc_completion(u, op, cqe);
-		} else if (retry(u, op)) {
+			continue;
+		}
+		op->res = cqe->res;
+		if (retry(u, op)) {
 			op->next = again;
 			again = op;
 		} else {
