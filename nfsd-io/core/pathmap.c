@@ -87,6 +87,28 @@ void pathmap_free(struct pathmap *m)
 	free(m);
 }
 
+int pathmap_sync(struct pathmap *m)
+{
+	int fd = -1, rc = 1;
+
+	pthread_mutex_lock(&m->lock);
+	/* A duplicate: the log may be given up or rewritten meanwhile. */
+	if (m->log.unsynced && m->log.fd >= 0) {
+		fd = fcntl(m->log.fd, F_DUPFD_CLOEXEC, 0);
+		rc = fd < 0 ? -errno : 1;
+		m->log.unsynced = fd < 0;
+	} else {
+		rc = 0;
+	}
+	pthread_mutex_unlock(&m->lock);
+	if (fd < 0)
+		return rc;
+	if (fdatasync(fd) < 0)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
 unsigned pathmap_count(struct pathmap *m)
 {
 	unsigned n;

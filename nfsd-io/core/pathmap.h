@@ -9,7 +9,7 @@
  * Limits: what was renamed behind the server's back is found again only
  * within the same directory; of several hard links only those seen through us
  * are known; the oldest of PATHMAP_MAX names are forgotten.
- * The log survives the process, not necessarily a power failure.
+ * The log survives the process; a power failure what pathmap_sync() saw.
  * Any thread; blocks.
  */
 #ifndef CORE_PATHMAP_H
@@ -46,6 +46,8 @@ void pathmap_names_unlock(struct pathmap *m);
 void pathmap_moved(struct pathmap *m, int olddir, const char *oldname, int newdir, const char *newname);
 void pathmap_removed(struct pathmap *m, int dirfd, const char *name);
 
+/* Make durable what was learnt; 1 when there was something, 0, or -errno.  Blocks on the disk, without holding up others. */
+int pathmap_sync(struct pathmap *m);
 /* Names held now. */
 unsigned pathmap_count(struct pathmap *m);
 

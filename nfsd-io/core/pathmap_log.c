@@ -152,8 +152,11 @@ int pathmap_log_open(struct pathmap_log *log, const char *path, struct pathmap_t
 
 void pathmap_log_close(struct pathmap_log *log)
 {
-	if (log->fd >= 0)
+	if (log->fd >= 0) {
+		if (log->unsynced)
+			fdatasync(log->fd);
 		close(log->fd);
+	}
 	free(log->path);
 	*log = (struct pathmap_log){ .fd = -1 };
 }
@@ -181,6 +184,20 @@ static bool pathmap_log_dump(int fd, const struct pathmap_table *t)
 	return ok;
 }
 
+/* A new name is durable only with its directory; should that fail, the old log is there after a crash. */
+static void sync_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+	free(dir);
+}
+
 /* The live links alone, under a new name, then in place of the old; a failure keeps the long one. */
 static void pathmap_log_compact(struct pathmap_log *log, const struct pathmap_table *t)
 {
@@ -200,6 +217,7 @@ static void pathmap_log_compact(struct pathmap_log *log, const struct pathmap_ta
 	}
 	close(log->fd);
 	log->fd = fd;
+	sync_directory(log->path);
 }
 
 void pathmap_log_append(struct pathmap_log *log, const struct pathmap_table *t, const struct khandle *id,
@@ -216,6 +234,7 @@ void pathmap_log_append(struct pathmap_log *log, const struct pathmap_table *t, 
 		pathmap_log_close(log);
 		return;
 	}
+	log->unsynced = true;
 	if (++log->records > 2 * (uint64_t)t->count + LOG_SLACK)
 		pathmap_log_compact(log, t);
 }

@@ -15,6 +15,7 @@ struct pathmap_log {
 	int fd;		  /* -1: none, or given up after a write error */
 	char *path;
 	uint64_t records; /* in the file, dead ones included */
+	bool unsynced;	  /* since the last fdatasync */
 };
 
 /* Opens or makes the file and replays it into `t`; a torn end is cut off.  0, or -errno: the log is off. */

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/pathmap.h"
 #include "nfsd-io/proto/mount3.h"
 #include "nfsd-io/proto/mountlist.h"
 #include "nfsd-io/server/control.h"
@@ -371,8 +372,20 @@ static bool take_signal(struct server *s)
 	return false;
 }
 
+/* Handles of path mode are to survive a power failure too, but for those of the last second. */
+static void sync_paths(struct server *s)
+{
+	struct export_table *t = server_exports(s);
+
+	for (unsigned i = 0; i < t->n; i++)
+		if (t->exports[i].root && t->exports[i].root->paths)
+			pathmap_sync(t->exports[i].root->paths);
+	export_table_put(t);
+}
+
 static void sweep(struct server *s)
 {
+	sync_paths(s);
 	fdcache_sweep(s->env.files, worker_clock_ns());
 	server_name_iowq(s); /* open files are when there are any */
 	if (!fdcache_count(s->env.files))

@@ -424,6 +424,23 @@ START_TEST(a_log_of_garbage_is_harmless)
 }
 END_TEST
 
+START_TEST(what_was_learnt_is_made_durable_once)
+{
+	struct fh fh;
+
+	make(NULL);
+	scratch_write(top, "a", "x");
+	fh = fh_of("a");
+	ck_assert_int_eq(pathmap_sync(root->paths), 1);
+	ck_assert_int_eq(pathmap_sync(root->paths), 0);
+	moved("", "a", "", "b");
+	ck_assert_int_eq(pathmap_sync(root->paths), 1);
+	restart();
+	opens(&fh, "b");
+	end();
+}
+END_TEST
+
 START_TEST(the_log_is_rewritten_when_mostly_dead)
 {
 	struct stat st;
@@ -541,6 +558,7 @@ static Suite *suite(void)
 	tcase_add_test(tc, short_of_descriptors_nothing_is_forgotten);
 	tcase_add_test(tc, a_torn_log_loses_only_what_is_torn);
 	tcase_add_test(tc, a_log_of_garbage_is_harmless);
+	tcase_add_test(tc, what_was_learnt_is_made_durable_once);
 	tcase_add_test(tc, the_log_is_rewritten_when_mostly_dead);
 	tcase_add_test(tc, what_is_being_renamed_is_never_missing);
 	tcase_add_test(tc, a_name_taken_again_is_not_forgotten_with_the_old);
