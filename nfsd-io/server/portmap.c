@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -27,6 +28,8 @@
 #define RPCBIND_SOCKET "/run/rpcbind.sock"
 #define RPCBIND_PORT 111
 #define SESSION_MS 2000
+#define RETRY_MIN_MS 250
+#define RETRY_MAX_MS 60000
 
 /* RFC 1833 s.2.2.1 */
 #define RPCB_PROG 100000
@@ -35,9 +38,8 @@ enum { RPCB_NULL, RPCB_SET, RPCB_UNSET };
 
 struct portmap {
 	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t stopping;
-	bool stop, expected;
+	int stop_fd; /* readable when the thread is to end */
+	bool expected;
 	unsigned networks, n;
 	struct portmap_entry entry[];
 };
@@ -47,6 +49,7 @@ struct session {
 	int fd;
 	int64_t deadline_ms;
 	uint32_t xid;
+	unsigned replaced; /* mappings that were there already */
 };
 
 static int64_t now_ms(void)
@@ -129,6 +132,7 @@ static int session_open(struct session *s)
 
 	s->deadline_ms = now_ms() + SESSION_MS;
 	s->xid = (uint32_t)now_ms();
+	s->replaced = 0;
 	if (connect_to(s, AF_UNIX, &local, sizeof(local)) == 0)
 		return 0;
 	return connect_to(s, AF_INET, &loopback, sizeof(loopback));
@@ -233,7 +237,10 @@ static int set(struct session *s, const struct portmap_entry *e, const char *net
 	snprintf(uaddr, sizeof(uaddr), "%s.%u.%u", any, (unsigned)e->port >> 8, e->port & 0xffu);
 	/* What an instance that died left behind; no matter if there is nothing. */
 	r = ask(s, RPCB_UNSET, e, netid, "");
-	return r < 0 ? r : ask(s, RPCB_SET, e, netid, uaddr);
+	if (r < 0)
+		return r;
+	s->replaced += (unsigned)r;
+	return ask(s, RPCB_SET, e, netid, uaddr);
 }
 
 static int each(const struct portmap *p, struct session *s, bool add)
@@ -257,25 +264,32 @@ static int each(const struct portmap *p, struct session *s, bool add)
 	return done;
 }
 
-static bool register_all(const struct portmap *p)
+/* Leaves `s` open when it is true.  `again`: it was before, so that only news is told. */
+static bool register_all(const struct portmap *p, struct session *s, bool again)
 {
-	struct session s;
 	int done;
 
-	if (session_open(&s)) {
-		log_line(p->expected ? LOG_WARNING : LOG_INFO,
-			 "rpcbind does not answer: clients must name the port when they mount");
+	if (session_open(s)) {
+		if (!again)
+			log_line(p->expected ? LOG_WARNING : LOG_INFO,
+				 "rpcbind does not answer: clients must name the port when they mount");
 		return false;
 	}
-	done = each(p, &s, true);
-	close(s.fd);
+	done = each(p, s, true);
+	if (done > 0) {
+		if (!again || s->replaced < (unsigned)done)
+			log_line(LOG_INFO, "registered with rpcbind%s: %d mappings", again ? " again" : "",
+				 done);
+		return true;
+	}
+	close(s->fd);
+	if (again)
+		return false;
 	if (done < 0)
 		log_line(LOG_WARNING, "rpcbind: registration failed: %s", strerror(-done));
-	else if (done == 0)
-		log_line(LOG_WARNING, "rpcbind refused our registration: not ours to change?");
 	else
-		log_line(LOG_INFO, "registered with rpcbind: %d mappings", done);
-	return done > 0;
+		log_line(LOG_WARNING, "rpcbind refused our registration: not ours to change?");
+	return false;
 }
 
 static void unregister_all(const struct portmap *p)
@@ -288,16 +302,39 @@ static void unregister_all(const struct portmap *p)
 	close(s.fd);
 }
 
+/* True: to stop.  False: `fd` (-1: none) has come to its end, or timeout_ms are over. */
+static bool told_to_stop(const struct portmap *p, int fd, int timeout_ms)
+{
+	struct pollfd f[2] = {{.fd = p->stop_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+
+	while (poll(f, 2, timeout_ms) < 0 && errno == EINTR)
+		;
+	return f[0].revents;
+}
+
+/*
+ * The connection stays open: rpcbind keeps mappings in memory, and its end is how we learn that
+ * another one may be there without them.
+ */
 static void *run(void *arg)
 {
 	struct portmap *p = arg;
-	bool registered = register_all(p);
+	bool ever = false, stop = false;
+	int pause = RETRY_MIN_MS;
+	struct session s;
 
-	pthread_mutex_lock(&p->lock);
-	while (!p->stop)
-		pthread_cond_wait(&p->stopping, &p->lock);
-	pthread_mutex_unlock(&p->lock);
-	if (registered)
+	for (unsigned turn = 0; !stop; turn++) {
+		if (register_all(p, &s, turn)) {
+			ever = true;
+			pause = RETRY_MIN_MS;
+			stop = told_to_stop(p, s.fd, -1);
+			close(s.fd);
+		}
+		if (!stop)
+			stop = told_to_stop(p, -1, ever || p->expected ? pause : -1);
+		pause = pause < RETRY_MAX_MS / 2 ? pause * 2 : RETRY_MAX_MS;
+	}
+	if (ever)
 		unregister_all(p);
 	return NULL;
 }
@@ -328,12 +365,12 @@ struct portmap *portmap_start(const struct portmap_entry *e, unsigned n, unsigne
 	p->n = n;
 	p->networks = networks;
 	p->expected = expected;
-	pthread_mutex_init(&p->lock, NULL);
-	pthread_cond_init(&p->stopping, NULL);
-	r = start_thread(p);
-	if (r)
-		goto fail;
-	return p;
+	p->stop_fd = eventfd(0, EFD_CLOEXEC);
+	r = p->stop_fd < 0 ? errno : start_thread(p);
+	if (!r)
+		return p;
+	if (p->stop_fd >= 0)
+		close(p->stop_fd);
 fail:
 	free(p);
 	log_line(LOG_WARNING, "rpcbind: no registration: %s", strerror(r));
@@ -344,12 +381,8 @@ void portmap_stop(struct portmap *p)
 {
 	if (!p)
 		return;
-	pthread_mutex_lock(&p->lock);
-	p->stop = true;
-	pthread_cond_signal(&p->stopping);
-	pthread_mutex_unlock(&p->lock);
+	eventfd_write(p->stop_fd, 1);
 	pthread_join(p->thread, NULL);
-	pthread_cond_destroy(&p->stopping);
-	pthread_mutex_destroy(&p->lock);
+	close(p->stop_fd);
 	free(p);
 }

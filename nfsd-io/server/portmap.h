@@ -24,7 +24,8 @@ struct portmap;
 /*
  * Register n entries in the background, in place of what was there for the
  * same programs and versions.  `expected`: it is worth a warning when no rpcbind
- * answers.  NULL when there is no memory or thread for it (logged).
+ * answers, and worth trying again.  When rpcbind is started anew, the registration is
+ * repeated; nobody is woken until then.  NULL when there is no memory or thread for it (logged).
  */
 struct portmap *portmap_start(const struct portmap_entry *e, unsigned n, unsigned networks, bool expected);
 /* Take the registrations back and free p (NULL is fine).  Returns within 5 s whatever rpcbind does. */

@@ -206,6 +206,38 @@ START_TEST(nonsense_from_rpcbind_is_no_answer)
 }
 END_TEST
 
+START_TEST(an_rpcbind_started_anew_gets_the_ports_again)
+{
+	pid_t pid = start_rpcbind();
+	struct portmap *p = portmap_start(entries, 2, PORTMAP_TCP | PORTMAP_TCP6, false);
+	const char *text = mappings_become(true);
+
+	for (int i = 0; i < 2; i++) {
+		ck_assert_msg(strstr(text, " 20490") && strstr(text, " 20491"), "%s", text);
+		stop_rpcbind(pid);
+		pid = start_rpcbind();
+		text = mappings_become(true);
+	}
+	ck_assert_msg(strstr(text, " 20490") && strstr(text, " 20491"), "%s", text);
+	portmap_stop(p);
+	text = mappings_become(false);
+	ck_assert_msg(!strstr(text, "100003") && strstr(text, "100000"), "%s", text);
+	stop_rpcbind(pid);
+}
+END_TEST
+
+START_TEST(one_that_is_expected_is_waited_for)
+{
+	struct portmap *p = portmap_start(entries, 2, PORTMAP_TCP, true);
+	pid_t pid = start_rpcbind();
+	const char *text = mappings_become(true);
+
+	ck_assert_msg(strstr(text, " 20490") && strstr(text, " 20491"), "%s", text);
+	portmap_stop(p);
+	stop_rpcbind(pid);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("portmap");
@@ -217,6 +249,8 @@ static Suite *suite(void)
 	tcase_add_test(t, what_a_dead_instance_left_is_replaced);
 	tcase_add_test(t, deaf_rpcbind_delays_a_stop_by_seconds_at_most);
 	tcase_add_test(t, nonsense_from_rpcbind_is_no_answer);
+	tcase_add_test(t, an_rpcbind_started_anew_gets_the_ports_again);
+	tcase_add_test(t, one_that_is_expected_is_waited_for);
 	suite_add_tcase(s, t);
 	return s;
 }
