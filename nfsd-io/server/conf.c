@@ -42,6 +42,24 @@ static bool errors_grow(struct conf_errors *e)
 	return true;
 }
 
+/* What stands in a file may be any bytes; what is printed is not to move a terminal's cursor. */
+static char *without_controls(char *s)
+{
+	char *out = malloc(4 * strlen(s) + 1), *p = out;
+
+	for (const char *c = s; out && *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			p += sprintf(p, "\\%03o", (unsigned char)*c);
+		else
+			*p++ = *c;
+	}
+	if (!out)
+		return s;
+	*p = '\0';
+	free(s);
+	return out;
+}
+
 void conf_error(struct conf_errors *e, bool warning, const char *fmt, ...)
 {
 	va_list ap;
@@ -54,6 +72,7 @@ void conf_error(struct conf_errors *e, bool warning, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		return;
+	e->line[e->n] = without_controls(e->line[e->n]);
 	e->warning[e->n++] = warning;
 	e->nwarnings += warning;
 }

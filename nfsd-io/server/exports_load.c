@@ -64,13 +64,21 @@ static bool listed(const struct export_table *t, const char *path)
 	return false;
 }
 
+static void not_exported(const struct conf_export *x, struct conf_errors *e)
+{
+	char line[16] = "";
+
+	if (x->line) /* -o has none */
+		snprintf(line, sizeof(line), ":%u", x->line);
+	conf_error(e, false, "%s%s: [export \"%s\"]: this path is not exported", x->file, line, x->path);
+}
+
 static void check_sections(const struct export_table *t, const struct conf *c,
 			   struct conf_errors *e)
 {
 	for (unsigned i = 0; i < c->nexports; i++)
 		if (!listed(t, c->exports[i].path))
-			conf_error(e, false, "%s:%u: [export \"%s\"]: this path is not exported",
-				   c->exports[i].file, c->exports[i].line, c->exports[i].path);
+			not_exported(&c->exports[i], e);
 }
 
 static void host_lost(void *arg, const struct export_client *c, const char *why)

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -91,6 +92,19 @@ static void put_root(json_t *o, const struct root *r)
 	json_object_set_new(o, "write", mode_json(r, DIO_WRITE, r->io.write_mode));
 }
 
+/* Why an export is not served; NULL: it is. */
+static const char *down_why(const struct export *x)
+{
+	struct stat st;
+
+	if (!x->root)
+		return x->down ? x->down : "cannot be opened";
+	/* Removed since: every call on it fails, but a reload is what takes notice. */
+	if (!fstat(x->root->fd, &st) && !st.st_nlink)
+		return "the directory was removed";
+	return NULL;
+}
+
 json_t *health_exports_json(const struct export_table *t)
 {
 	json_t *list = json_array();
@@ -98,13 +112,14 @@ json_t *health_exports_json(const struct export_table *t)
 	for (unsigned i = 0; i < t->n; i++) {
 		const struct export *x = &t->exports[i];
 		json_t *o = json_object();
+		const char *why = down_why(x);
 
 		put_text(o, "path", x->path);
-		put_text(o, "state", x->root ? "up" : "down");
-		if (x->root)
-			put_root(o, x->root);
+		put_text(o, "state", why ? "down" : "up");
+		if (why)
+			put_text(o, "why", why);
 		else
-			put_text(o, "why", x->down ? x->down : "cannot be opened");
+			put_root(o, x->root);
 		json_object_set_new(o, "clients", clients_json(x));
 		json_array_append_new(list, o);
 	}
@@ -129,8 +144,10 @@ static void warn(json_t *warnings, const char *fmt, ...)
 
 static void warn_export(const struct export *x, json_t *warnings)
 {
-	if (!x->root) {
-		warn(warnings, "%s is down: %s", x->path, x->down ? x->down : "cannot be opened");
+	const char *why = down_why(x);
+
+	if (why) {
+		warn(warnings, "%s is down: %s", x->path, why);
 		return;
 	}
 	if (x->root->path_mode)
@@ -231,7 +248,7 @@ json_t *health_json(struct server *s)
 	json_object_set_new(o, "workers", workers_json(s, &degraded, warnings));
 	json_object_set_new(o, "exports", health_exports_json(t));
 	for (unsigned i = 0; i < t->n; i++)
-		degraded |= !t->exports[i].root;
+		degraded |= down_why(&t->exports[i]) != NULL;
 	health_warnings(t, warnings);
 	json_object_set_new(o, "warnings", warnings);
 	put_text(o, "state", degraded ? "degraded" : "ok");

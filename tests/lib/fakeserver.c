@@ -45,6 +45,7 @@ struct root *fakeserver_export(struct server *s, const char *path)
 	memset(x, 0, sizeof(*x));
 	x->path = strdup(path);
 	x->root = r;
+	r->fd = -1;
 	r->refs = 2; /* never freed by the table: it is not of root.c's making */
 	r->path = strdup(path);
 	r->io = io;

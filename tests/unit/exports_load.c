@@ -150,6 +150,22 @@ START_TEST(a_section_for_a_path_that_is_not_exported_is_an_error)
 	put(exports_file, "%/a *(rw)\n");
 	ck_assert_int_eq(exports_load(&t, &conf, NULL, &e), -1);
 	ck_assert(told("c.conf:4: [export \""));
+	x = (struct conf_export){.path = exports_dir, .file = "-o"};
+	conf_errors_free(&e);
+	ck_assert_int_eq(exports_load(&t, &conf, NULL, &e), -1);
+	ck_assert(told("-o: [export \""));
+}
+END_TEST
+
+START_TEST(bytes_that_move_a_terminals_cursor_are_told_in_octal)
+{
+	put(exports_file, "%/a\033[2J *(rw)\n%/b *(rw,\a\x7f)\n");
+	ck_assert_int_eq(exports_load(&t, &conf, NULL, &e), -1);
+	ck_assert_uint_ge(e.n, 1);
+	for (unsigned i = 0; i < e.n; i++)
+		for (const char *c = e.line[i]; *c; c++)
+			ck_assert_msg((unsigned char)*c >= ' ' && *c != 0x7f, "%s", e.line[i]);
+	ck_assert(told("\\007\\177"));
 }
 END_TEST
 
@@ -223,6 +239,7 @@ static Suite *suite(void)
 	tcase_add_test(tc, what_did_not_change_keeps_its_root);
 	tcase_add_test(tc, another_directory_at_the_same_path_is_another_root);
 	tcase_add_test(tc, two_exports_with_one_id_are_an_error);
+	tcase_add_test(tc, bytes_that_move_a_terminals_cursor_are_told_in_octal);
 	tcase_add_test(tc, a_section_for_a_path_that_is_not_exported_is_an_error);
 	tcase_add_test(tc, mp_keeps_an_export_down_until_something_is_mounted);
 	tcase_add_test(tc, the_directory_is_read_in_name_order_without_dot_files);

@@ -3,7 +3,9 @@
 
 #include "nfsd-io/server/stats.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/unit.h"
 #include "nfsd-io/server/grid.h"
@@ -160,6 +162,28 @@ START_TEST(an_export_that_is_down_degrades_the_status)
 }
 END_TEST
 
+START_TEST(a_directory_removed_under_an_export_is_seen_without_a_reload)
+{
+	char dir[] = "/tmp/nfsdio-stats.XXXXXX";
+	const json_t *x;
+	json_t *a;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	root->fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	a = health_json(&server);
+	ck_assert_str_eq(json_string_value(json_object_get(a, "state")), "ok");
+	json_decref(a);
+	ck_assert_int_eq(rmdir(dir), 0);
+	a = health_json(&server);
+	ck_assert_str_eq(json_string_value(json_object_get(a, "state")), "degraded");
+	x = json_array_get(json_object_get(a, "exports"), 0);
+	ck_assert_str_eq(json_string_value(json_object_get(x, "state")), "down");
+	ck_assert_str_eq(json_string_value(json_object_get(x, "why")), "the directory was removed");
+	json_decref(a);
+	close(root->fd);
+}
+END_TEST
+
 START_TEST(a_path_that_is_not_utf_8_does_not_break_the_answer)
 {
 	struct root *r = fakeserver_export(&server, "/\xff\xfe");
@@ -226,6 +250,7 @@ static Suite *suite(void)
 	tcase_add_test(t, every_procedure_has_its_name_and_count);
 	tcase_add_test(t, text_shows_what_json_has);
 	tcase_add_test(t, an_export_that_is_down_degrades_the_status);
+	tcase_add_test(t, a_directory_removed_under_an_export_is_seen_without_a_reload);
 	tcase_add_test(t, a_path_that_is_not_utf_8_does_not_break_the_answer);
 	tcase_add_test(t, numbers_are_written_as_people_read_them);
 	tcase_add_test(t, columns_are_aligned_without_blanks_at_the_end);
