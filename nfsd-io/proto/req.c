@@ -10,12 +10,14 @@
 #include "nfsd-io/proto/access.h"
 #include "nfsd-io/proto/mount3.h"
 #include "nfsd-io/proto/v3.h"
+#include "nfsd-io/proto/v4.h"
 
 #define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 const struct dispatch_program req_programs[] = {
 	{V3_PROGRAM, V3_VERSION, V3_NPROCS, v3_procs, sizeof(v3_procs[0])},
 	{MOUNT3_PROGRAM, MOUNT3_VERSION, MOUNT3_NPROCS, mount3_procs, sizeof(mount3_procs[0])},
+	{V3_PROGRAM, V4_VERSION, V4_NPROCS, v4_procs, sizeof(v4_procs[0])},
 };
 const size_t req_nprograms = sizeof(req_programs) / sizeof(req_programs[0]);
 
@@ -128,8 +130,7 @@ uint32_t req_reply_len(const struct req *r)
 	return (uint32_t)cursor_pos(&r->reply) + ((r->data_len + 3) & ~3u);
 }
 
-/* STEP_MORE when the call is new and must run; else what becomes of it. */
-static enum req_step_result check_duplicate(struct req *r)
+enum req_step_result req_check_duplicate(struct req *r)
 {
 	struct drc_key key = {
 		.addr = r->owner->peer.addr,
@@ -161,10 +162,27 @@ static enum req_step_result check_duplicate(struct req *r)
 
 static void count_call(struct req *r)
 {
-	if (r->hdr.prog == V3_PROGRAM)
-		count(&r->stats->calls[r->hdr.proc % REQ_PROCS_MAX], 1);
-	else
+	if (r->hdr.prog != V3_PROGRAM)
 		count(&r->stats->mount_calls, 1);
+	else if (r->hdr.vers == V3_VERSION)
+		count(&r->stats->calls[r->hdr.proc % REQ_PROCS_MAX], 1);
+	else if (r->hdr.proc)
+		count(&r->stats->compounds, 1);
+}
+
+/* Of the versions that are served; the table has NFSv3 first and NFSv4 last. */
+static const struct req_proc *find_proc(struct req *r, struct msg_error *err)
+{
+	const struct dispatch_program *p = req_programs;
+	size_t n = req_nprograms;
+
+	if (r->env->versions_off & REQ_VERS3) {
+		p++;
+		n--;
+	}
+	if ((r->env->versions_off & REQ_VERS4_ALL) == REQ_VERS4_ALL)
+		n--;
+	return dispatch_find(p, n, &r->hdr, err);
 }
 
 /* The first step of every request: header, table, replay cache. */
@@ -182,7 +200,7 @@ static enum req_step_result dispatch_step(struct req *r)
 	default:
 		return STEP_DROP;
 	}
-	r->proc = dispatch_find(req_programs, req_nprograms, &r->hdr, &err);
+	r->proc = find_proc(r, &err);
 	if (!r->proc)
 		return req_reject(r, &err);
 	count_call(r);
@@ -190,7 +208,7 @@ static enum req_step_result dispatch_step(struct req *r)
 	if (!r->payload && r->record_len > r->call_len)
 		return req_garbage(r);
 	if (!r->proc->idempotent && r->env->drc) {
-		res = check_duplicate(r);
+		res = req_check_duplicate(r);
 		if (res != STEP_MORE)
 			return res;
 	}

@@ -46,18 +46,27 @@ struct req_proc {
 
 /* Per worker, summed by readers. */
 #define REQ_PROCS_MAX 32
+#define REQ_OPS_MAX 76 /* operations of NFSv4 */
 struct req_stats {
 	_Atomic uint64_t calls[REQ_PROCS_MAX];	/* NFSv3 by procedure */
 	_Atomic uint64_t errors[REQ_PROCS_MAX]; /* status != OK */
+	_Atomic uint64_t v4_calls[REQ_OPS_MAX];	 /* NFSv4 by operation; 0: illegal ones */
+	_Atomic uint64_t v4_errors[REQ_OPS_MAX];
+	_Atomic uint64_t compounds;
 	_Atomic uint64_t mount_calls, rejected, garbage, bad_handles, stale_handles, jukebox;
 	_Atomic uint64_t payload_copied, payload_in_place; /* WRITE payload bytes */
 	_Atomic uint64_t bytes_in, bytes_out;
 	_Atomic uint64_t pipe_given_up; /* READs begun into a pipe and done again into a buffer */
 } __attribute__((aligned(64)));
 
-/* What the protocol needs from the process; one for all workers unless noted. */
+/* Versions of NFS as bits. */
+#define REQ_VERS3 1u
+#define REQ_VERS4(minor) (2u << (minor))
+#define REQ_VERS4_ALL (REQ_VERS4(0) | REQ_VERS4(1) | REQ_VERS4(2))
+
 struct state4;
 
+/* What the protocol needs from the process; one for all workers unless noted. */
 struct proto_env {
 	struct fdcache *files;
 	struct offload *offload;
@@ -68,6 +77,7 @@ struct proto_env {
 	bool manage_gids;
 	uint64_t slow_ns;	      /* a call that takes longer is logged; 0 = none is */
 	bool insecure_default;
+	unsigned versions_off;	      /* REQ_VERS3, REQ_VERS4(): not served */
 	const char *state_dir;	      /* may be NULL: exclusive-create verifiers go elsewhere */
 	struct mountlist *mounts;     /* MOUNT DUMP's list */
 	struct state4 *state;	      /* NFSv4; NULL: version 4 is not served */
@@ -200,6 +210,11 @@ bool req_reply_begin(struct req *r, size_t room);
 /* For a step: answer with an RPC-level rejection instead; GARBAGE_ARGS.  Return STEP_REPLY. */
 enum req_step_result req_reject(struct req *r, const struct msg_error *err);
 enum req_step_result req_garbage(struct req *r);
+/*
+ * The call against the duplicate-request cache: STEP_MORE (new: what finishes it is kept),
+ * STEP_DROP (the first still runs), STEP_REPLY (answered, the reply is there).  Any thread.
+ */
+enum req_step_result req_check_duplicate(struct req *r);
 /* The instance's write verifier, for those who must bump it. */
 struct verifier *req_verifier(const struct req *r);
 /* Bytes of the reply record: header, results, data and pad. */

@@ -61,7 +61,7 @@ enum {
 /* A row of the operation table (nfs4_ops.c). */
 struct v4_op {
 	const char *name;
-	uint8_t minor_first, minor_last; /* outside: NFS4ERR_OP_ILLEGAL, or NOTSUPP where the RFC says so */
+	uint8_t minor_first, minor_last; /* before: NFS4ERR_OP_ILLEGAL; after: NOTSUPP */
 	unsigned flags;
 	uint32_t result_max; /* bytes of result behind the status, for the check before the act; 0: run() calls v4_room() */
 	uint32_t pseudo_status; /* V4_NO_PSEUDO: the answer there */
@@ -72,8 +72,7 @@ struct v4_op {
 	 */
 	uint32_t (*run)(struct req *r);
 };
-extern const struct v4_op v4_ops[];
-extern const uint32_t v4_nops; /* rows; rows without run are illegal */
+extern const struct v4_op v4_ops[REQ_OPS_MAX]; /* rows without run are illegal */
 /* The row of operation `op` in a minor version, or NULL: NFS4ERR_OP_ILLEGAL. */
 const struct v4_op *v4_op_find(uint32_t op, uint32_t minor);
 
@@ -112,6 +111,7 @@ struct v4 {
 	/* the walker's */
 	bool begun;		  /* the operation in hand: its number and place for its status are there */
 	bool asked_drc;
+	uint32_t resumed;	  /* status of the operation that was waited for */
 	uint32_t over;		  /* V4_REPLAY, V4_DROP: so it ends */
 	unsigned bounces;	  /* times it changed threads */
 	size_t arg_at, result_at, count_at;
