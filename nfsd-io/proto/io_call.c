@@ -126,7 +126,7 @@ enum req_step_result io_call_write(struct req *r, void (*done)(struct io *io))
 	io->offset = c->offset;
 	io->count = c->count;
 	io->data = c->data;
-	io->buf = r->payload;
+	io->buf = c->data == r->payload_data ? r->payload : NULL;
 	io->stable = (enum io_stable)c->stable;
 	write_start(io);
 	return STEP_WAIT;
@@ -147,15 +147,14 @@ enum req_step_result io_call_commit(struct req *r, void (*done)(struct io *io))
 bool io_call_data(struct req *r)
 {
 	struct io_call *c = io_call(r);
-	uint32_t len = cursor_get_u32(&r->args);
 
-	if (!cursor_ok(&r->args) || len != c->count)
+	if (!cursor_ok(&r->args))
 		return false;
-	if (r->payload) {
+	if (r->payload && cursor_pos(&r->args) == r->payload_at) {
 		c->data = r->payload_data;
-		return r->payload_len == len;
+		return r->payload_len == c->count;
 	}
-	c->data = cursor_get_fixed(&r->args, len);
+	c->data = cursor_get_fixed(&r->args, c->count);
 	return cursor_ok(&r->args);
 }
 

@@ -20,6 +20,7 @@ struct io_call {
 	uint64_t offset;
 	uint32_t count, stable;
 	const uint8_t *data; /* WRITE */
+	uint64_t data_at;    /* READ_PLUS: where data begin */
 	unsigned want;	     /* 0: none needed */
 	enum file_access access;
 	req_step *go;	     /* runs when the file is open and the caller may */
@@ -42,8 +43,8 @@ enum req_step_result io_call_opened(struct req *r, req_step *go);
 enum req_step_result io_call_write(struct req *r, void (*done)(struct io *io));
 enum req_step_result io_call_commit(struct req *r, void (*done)(struct io *io));
 /*
- * The opaque data of WRITE at r->args, `count` bytes: received apart by the connection, or still
- * in the call.  False: not what was promised.
+ * The `count` bytes of WRITE's data, whose length word was the last thing read from r->args:
+ * received apart by the connection, or still in the call.  False: they are not all there.
  */
 bool io_call_data(struct req *r);
 /* The file after the operation, or NULL. */

@@ -157,7 +157,7 @@ enum req_step_result v3_write(struct req *r)
 	c->offset = cursor_get_u64(&r->args);
 	c->count = cursor_get_u32(&r->args);
 	c->stable = cursor_get_u32(&r->args);
-	if (c->stable > FILE_SYNC || !io_call_data(r))
+	if (c->stable > FILE_SYNC || cursor_get_u32(&r->args) != c->count || !io_call_data(r))
 		return req_garbage(r);
 	res = v3_enter(r, fh, len, true, 2);
 	return res == STEP_MORE ? io_call_open(r, FILE_WRITE, IO_CALL_WRITE, write_go) : res;

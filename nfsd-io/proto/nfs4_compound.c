@@ -12,9 +12,6 @@
 #include "nfsd-io/proto/utf8.h"
 #include "nfsd-io/proto/v4.h"
 
-#pragma weak state4_sequence_done
-#pragma weak state4_client_put
-#pragma weak state4_open_put
 
 #define OP_HEAD 8      /* bytes of an operation's number and status */
 #define BOUNCES_MAX 16 /* times one operation may change threads */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nfsd-io/proto/pseudo.h"
+#include "nfsd-io/proto/state4.h"
 #include "nfsd-io/proto/status.h"
 #include "nfsd-io/proto/v4.h"
 
@@ -144,6 +145,9 @@ uint32_t v4_file(struct req *r, enum file_access a)
 		return NFS4_OK;
 	file_put(r->file);
 	r->file = fdcache_peek(r->env->files, &r->fh, a);
+	/* What is open is there, be it without a name. */
+	if (!r->file)
+		r->file = state4_file_of(r->env->state, &r->fh, a);
 	if (r->file)
 		return NFS4_OK;
 	if (v4(r)->worker)

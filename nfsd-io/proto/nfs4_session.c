@@ -262,6 +262,7 @@ uint32_t v4_sequence(struct req *r)
 	v->session = t.session;
 	v->slot = t.slot;
 	v->client = t.client;
+	v->keep = call.cache_this;
 	v->to_cache = call.cache_this && t.fore.max_cached < t.fore.max_response;
 	v->room = v->to_cache ? t.fore.max_cached : t.fore.max_response;
 	put_result(&r->reply, &call, &t);

@@ -142,6 +142,7 @@ struct req {
 	struct buf *payload;	/* WRITE: where the opaque data was received, or NULL */
 	const uint8_t *payload_data;
 	uint32_t payload_len;	/* bytes of opaque data received, without pad */
+	uint32_t payload_at;	/* where in call[] it was: behind its length word */
 	struct cursor args;
 	struct msg_call hdr;
 	const struct req_proc *proc;

@@ -101,6 +101,7 @@ struct v4 {
 	stateid4 id;
 	struct v4_saved saved;
 	uint32_t room;		  /* bytes the whole reply may have (4.1: the session's limit, RPC header included) */
+	bool keep;		  /* the slot keeps the reply: it must be in one piece */
 	bool to_cache;		  /* that is ca_maxresponsesize_cached: more is REP_TOO_BIG_TO_CACHE */
 	/* 4.1, set by SEQUENCE; given back by the walker's end through state4_sequence_done() */
 	struct state4_session *session;

@@ -141,7 +141,7 @@ static size_t take_call(struct conn *c)
 		case REQ_PEEK_PAYLOAD:
 			assert(r->payload.at > old && r->payload.at <= q->call_len);
 			n = r->payload.at - old;
-			q->call_len = (uint32_t)r->payload.at;
+			q->call_len = q->payload_at = (uint32_t)r->payload.at;
 			found_payload(c);
 			return n;
 		}

@@ -254,6 +254,7 @@ nfsstat3 v3play_write(struct v3play *p, const nfs_fh3 *fh, uint64_t offset, cons
 		r->payload_data = r->payload->base + peek.offset % 4096;
 		memcpy((uint8_t *)r->payload_data, data, len);
 		r->payload_len = len;
+		r->payload_at = r->call_len;
 	}
 	ck_assert_uint_eq(run(p), 0);
 	memset(res, 0, sizeof(*res));
