@@ -77,15 +77,17 @@ void pseudo_free(struct pseudo *p)
 	free(p);
 }
 
-/* Names point into the export's path, which lives as long as the table. */
 static struct pseudo_node *node_new(struct pseudo_node *parent, const char *name, uint32_t len, uint64_t id)
 {
-	struct pseudo_node *n = calloc(1, sizeof(*n)), **list;
+	struct pseudo_node *n = calloc(1, sizeof(*n) + len + 1), **list;
 	unsigned at;
 
 	if (!n)
 		return NULL;
-	*n = (struct pseudo_node){.id = id, .name = name, .name_len = len, .parent = parent};
+	n->id = id;
+	n->parent = parent;
+	n->name_len = len;
+	memcpy(n->name, name, len);
 	if (!parent)
 		return n;
 	list = realloc(parent->children, (parent->nchildren + 1) * sizeof(struct pseudo_node *));
@@ -219,9 +221,9 @@ const struct pseudo_node *pseudo_find(const struct pseudo *p, uint64_t id)
 	return find(p->root, id);
 }
 
-const struct pseudo_node *pseudo_child(const struct pseudo_node *n, const char *name, uint32_t len)
+const struct pseudo_node *pseudo_child(const struct pseudo_node *n, const char *name)
 {
-	return child(n, name, len);
+	return child(n, name, (uint32_t)strlen(name));
 }
 
 static const struct pseudo_node *find_export(const struct pseudo_node *n, const struct export *e)

@@ -19,12 +19,12 @@ struct v4_object;
 
 struct pseudo_node {
 	uint64_t id; /* also its fileid and its cookie in READDIR; 3 to INT64_MAX */
-	const char *name;
-	uint32_t name_len;
 	struct export *export; /* what is exported here, or NULL */
 	const struct pseudo_node *parent;
 	struct pseudo_node **children; /* by id */
 	unsigned nchildren;
+	uint32_t name_len;
+	char name[]; /* terminated */
 };
 
 /* The tree of a table, built when first asked for.  Any thread.  NULL: out of memory. */
@@ -34,7 +34,7 @@ void pseudo_free(struct pseudo *p); /* NULL is fine */
 const struct pseudo_node *pseudo_root(const struct pseudo *p);
 /* NULL: no node of that number, or none of that name. */
 const struct pseudo_node *pseudo_find(const struct pseudo *p, uint64_t id);
-const struct pseudo_node *pseudo_child(const struct pseudo_node *n, const char *name, uint32_t len);
+const struct pseudo_node *pseudo_child(const struct pseudo_node *n, const char *name);
 const struct pseudo_node *pseudo_of_export(const struct pseudo *p, const struct export *e);
 /* fileid of an export's root as seen from above. */
 uint64_t pseudo_fileid(const struct export *e);
@@ -69,8 +69,8 @@ uint32_t pseudo_enter(struct req *r, const struct pseudo_node *n);
 uint32_t pseudo_enter_export(struct req *r, struct export *e, const struct export_client *c);
 /* The node the current object is; r->table is set. */
 const struct pseudo_node *pseudo_current(struct req *r);
-/* Attributes of the current node, and of any. */
+/* Attributes of the current node; those of any, and its handle in `fh`: 0 or -errno. */
 uint32_t pseudo_object(struct req *r, struct v4_object *o);
-void pseudo_attributes(struct req *r, const struct pseudo_node *n, const struct fh *fh, struct v4_object *o);
+int pseudo_attributes(struct req *r, const struct pseudo_node *n, struct fh *fh, struct v4_object *o);
 
 #endif

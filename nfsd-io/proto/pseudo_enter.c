@@ -31,11 +31,11 @@ static const struct pseudo *tree(struct req *r)
 	return r->table ? pseudo_of(r->table) : NULL;
 }
 
-static uint32_t handle_of_node(struct req *r, const struct pseudo_node *n, struct handle_parts *p, struct fh *fh)
+static int handle_of_node(struct req *r, const struct pseudo_node *n, struct handle_parts *p, struct fh *fh)
 {
 	*p = (struct handle_parts){.kind = HANDLE_PSEUDO, .klen = sizeof(n->id)};
 	memcpy(p->kdata, &n->id, sizeof(n->id));
-	return status_nfs4(handle_encode(r->env->key, p, fh));
+	return handle_encode(r->env->key, p, fh);
 }
 
 static void leave_export(struct req *r)
@@ -70,10 +70,10 @@ static uint32_t enter_node(struct req *r, const struct pseudo_node *n)
 {
 	struct handle_parts p;
 	struct fh fh;
-	uint32_t status = handle_of_node(r, n, &p, &fh);
+	int err = handle_of_node(r, n, &p, &fh);
 
-	if (status)
-		return status;
+	if (err)
+		return status_nfs4(err);
 	leave_export(r);
 	v4_set_fh(r, &fh, &p, NULL);
 	return NFS4_OK;
@@ -118,10 +118,11 @@ const struct pseudo_node *pseudo_current(struct req *r)
 	return p ? pseudo_find(p, id) : NULL;
 }
 
-void pseudo_attributes(struct req *r, const struct pseudo_node *n, const struct fh *fh, struct v4_object *o)
+int pseudo_attributes(struct req *r, const struct pseudo_node *n, struct fh *fh, struct v4_object *o)
 {
 	const struct pseudo *p = tree(r);
 	struct timespec built = pseudo_built(p);
+	struct handle_parts parts;
 
 	*o = (struct v4_object){
 		.fh = fh,
@@ -136,16 +137,14 @@ void pseudo_attributes(struct req *r, const struct pseudo_node *n, const struct 
 		},
 		.mounted_on = n->id,
 		.maxlink = 255,
-		.space = {.f_namemax = 255, .f_bsize = 4096},
+		.space = {.f_namemax = NAME_MAX, .f_bsize = 4096},
 	};
+	return handle_of_node(r, n, &parts, fh);
 }
 
 uint32_t pseudo_object(struct req *r, struct v4_object *o)
 {
 	const struct pseudo_node *n = pseudo_current(r);
 
-	if (!n)
-		return NFS4ERR_STALE;
-	pseudo_attributes(r, n, &r->fh, o);
-	return NFS4_OK;
+	return n ? status_nfs4(pseudo_attributes(r, n, &r->fh, o)) : (uint32_t)NFS4ERR_STALE;
 }

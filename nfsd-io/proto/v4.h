@@ -16,6 +16,7 @@
 #define PROTO_V4_H
 
 #include <assert.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -209,8 +210,12 @@ uint32_t v4_sattr_apply(struct req *r, const struct v4_sattr *a, int fd, struct 
 
 /* A component4 that may be looked up or made: UTF-8, no '/', not "." or "..", length. */
 uint32_t v4_name_check(const component4 *name);
-/* NFS4ERR_NOTDIR, SYMLINK unless the request's file is a directory. */
-uint32_t v4_need_dir(const struct file *f);
+/* The same at the cursor, terminated in `out`. */
+uint32_t v4_get_name(struct cursor *c, char out[NAME_MAX + 1]);
+/* The current object, opened: NFS4ERR_NOTDIR unless it is a directory.  Not on the pseudo file system. */
+uint32_t v4_dir(struct req *r);
+/* The change attribute of the open object `f` now. */
+uint64_t v4_change_now(const struct file *f);
 
 /* --- operations, by file --- */
 
