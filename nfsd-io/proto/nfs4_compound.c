@@ -37,10 +37,10 @@ static uint32_t no_room(const struct v4 *v)
 	return v->to_cache ? NFS4ERR_REP_TOO_BIG_TO_CACHE : NFS4ERR_REP_TOO_BIG;
 }
 
-/* What has to stay free behind the operation in hand: the next one's refusal. */
+/* What has to stay free behind the operation in hand: the next one's refusal; a refusal's own 4 bytes (SETATTR). */
 static uint32_t kept_free(const struct v4 *v)
 {
-	return v->at + 1 < v->nops ? OP_HEAD : 0;
+	return v->at + 1 < v->nops ? OP_HEAD + 4 : 4;
 }
 
 static bool grow(struct req *r, size_t need)
@@ -220,6 +220,9 @@ static void op_end(struct req *r, uint32_t status)
 	if (status && !(v->error_body && cursor_ok(&r->reply))) {
 		r->reply.bad = false;
 		cursor_seek(&r->reply, v->result_at + OP_HEAD);
+		/* Alone of all results, SETATTR's has its bitmap whatever the status. */
+		if (v->op == OP_SETATTR)
+			cursor_put_u32(&r->reply, 0);
 	}
 	cursor_set_u32(r->reply.base + v->result_at + 4, status);
 	count_op(r, v->op, status);

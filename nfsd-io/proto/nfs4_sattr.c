@@ -238,10 +238,8 @@ static uint32_t setattr(struct req *r, struct v4_attrs *set)
 uint32_t v4_setattr(struct req *r)
 {
 	struct v4_attrs set = {{0}};
-	uint32_t status = v4_room(r, 4 + 4 * V4_ATTR_WORDS);
+	uint32_t status = setattr(r, &set);
 
-	if (!status)
-		status = setattr(r, &set);
 	/* What was set before something failed is told as well. */
 	v4(r)->error_body = true;
 	v4_put_attrs(&r->reply, &set);
