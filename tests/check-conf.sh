@@ -40,7 +40,7 @@ is "the sample of exports has no mistake" "$(grep -E '(error|warning): .*exports
 
 # Each option a verb lists in its help is in the man page and in the completions, and the other way round.
 options() { grep -oE -- '--[a-z]+(-[a-z]+)*' | sort -u | grep -vxE -- '--(help|usage|version)'; }
-helps=$(for verb in serve check status stats exports reload config explain; do "$nfsd_io" $verb --help; done | options)
+helps=$(for verb in serve check status stats exports clients grace reload config explain; do "$nfsd_io" $verb --help; done | options)
 is "the man page has every option" "$(sed -n '/^# OPTIONS/,/^# THE/s/^\*.*/&/p' "$server/nfsd-io.8.scd" | options)" "$helps"
 is "the completions have every option" "$(options <"$srcdir/etc/completions/nfsd-io")" "$helps"
 ok "the completions are bash" bash -n "$srcdir/etc/completions/nfsd-io"

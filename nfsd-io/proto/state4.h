@@ -151,6 +151,34 @@ bool state4_denied(struct state4 *s, const struct fh *fh, enum state4_use use);
  */
 void state4_sequence_done(struct req *r, const uint8_t *reply, uint32_t len);
 
+/* --- for people --- */
+
+struct state4_client_info {
+	clientid4 id;
+	uint32_t number; /* the low half of id */
+	uint8_t minor;
+	bool confirmed, courtesy, recorded;
+	const char *addr;
+	const uint8_t *owner;
+	uint32_t owner_len;
+	uint64_t idle_s; /* seconds since its last renewal */
+	unsigned sessions, opens, locks;
+};
+/* Takes the lock, and holds it over `fn`; only its values last. */
+void state4_client_each(struct state4 *s, void (*fn)(void *arg, const struct state4_client_info *c), void *arg);
+/* The client of this number goes with all it holds, as the operator says: 0 or -ENOENT.  Blocks. */
+int state4_client_expire(struct state4 *s, uint32_t number);
+
+struct state4_grace_info {
+	bool on;
+	bool records; /* clients are recorded at all */
+	uint32_t left_s;
+	unsigned known, done; /* clients that may reclaim; that have */
+};
+void state4_grace_info(struct state4 *s, struct state4_grace_info *out);
+/* Ends grace at once.  Without the lock, blocks. */
+void state4_grace_end(struct state4 *s);
+
 struct state4_stats {
 	unsigned clients, unconfirmed, courtesy, sessions, opens, locks, owners;
 	uint64_t expired, evicted, replays, reclaims;

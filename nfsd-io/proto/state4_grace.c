@@ -204,3 +204,18 @@ int state4_grace_settle(struct state4 *s, const uint8_t *owner, uint32_t len)
 		s->p.log(s->p.arg, LOG_ERR, "%s: main.sqlite cannot be written", s->p.state_dir);
 	return err;
 }
+
+void state4_grace_info(struct state4 *s, struct state4_grace_info *out)
+{
+	uint64_t now = state4_now_ns(s);
+
+	state4_lock(s);
+	out->on = s->grace.on;
+	out->records = s->record != NULL;
+	out->left_s = s->grace.on && now < s->grace.end_ns
+			      ? (uint32_t)((s->grace.end_ns - now + STATE4_SECOND - 1) / STATE4_SECOND)
+			      : 0;
+	out->known = s->grace.n;
+	out->done = s->grace.done;
+	state4_unlock(s);
+}

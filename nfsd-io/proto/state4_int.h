@@ -232,9 +232,8 @@ void state4_grace_start(struct state4 *s);
 void state4_grace_fini(struct state4 *s);
 /* Under the lock: the client has reclaimed all it wants. */
 void state4_grace_reclaimed(struct state4 *s, const struct state4_client *c);
-/* Without the lock, may block: ends grace when it is time, or at once. */
+/* Without the lock, may block: ends grace when it is time. */
 void state4_grace_look(struct state4 *s);
-void state4_grace_end(struct state4 *s);
 /*
  * Without the lock, blocks: what stands in stable storage about this owner becomes what its
  * confirmed client, if there is one, wants.  Safe against others doing the same.  0 or -errno.

@@ -12,6 +12,7 @@
 #include "nfsd-io/server/conf_show.h"
 #include "nfsd-io/server/ctlclient.h"
 #include "nfsd-io/server/health.h"
+#include "nfsd-io/server/nfs4state.h"
 #include "nfsd-io/server/server.h"
 #include "nfsd-io/server/stats.h"
 
@@ -87,7 +88,10 @@ static error_t take(int key, char *arg, struct argp_state *state)
 		c->socket = arg;
 		break;
 	case ARGP_KEY_ARG:
-		argp_error(state, "what is \"%s\"?", arg);
+		if (!c->takes_words || c->nwords == 2)
+			argp_error(state, "what is \"%s\"?", arg);
+		else
+			c->word[c->nwords++] = arg;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -110,6 +114,7 @@ void cli_parse(const struct cli_verb *v, int argc, char **argv, struct cli *out)
 	argv[0] = name;
 	memset(out, 0, sizeof(*out));
 	out->name = name;
+	out->takes_words = strchr(v->options, 'w');
 	argp_err_exit_status = CLI_USAGE;
 	if (argp_parse(&argp, argc, argv, 0, NULL, out))
 		exit(CLI_FAILED);
@@ -202,6 +207,43 @@ int cli_stats(const struct cli *c)
 	json_t *answer;
 	int code = ask(c, "stats", stats_print, &answer);
 
+	json_decref(answer);
+	return code;
+}
+
+/* The words as they are: the server knows which it takes. */
+static int ask_words(const struct cli *c, const char *verb, json_t **answer)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "%s%s%s%s%s", verb, c->nwords ? " " : "", c->nwords ? c->word[0] : "",
+		 c->nwords > 1 ? " " : "", c->nwords > 1 ? c->word[1] : "");
+	return ctlclient_ask(c->name, c->socket, line, answer);
+}
+
+int cli_clients(const struct cli *c)
+{
+	json_t *answer;
+	int code = ask_words(c, "clients", &answer);
+
+	if (!code && c->json)
+		json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+	else if (!code && !c->nwords)
+		nfs4state_print_clients(stdout, answer);
+	json_decref(answer);
+	return code;
+}
+
+int cli_grace(const struct cli *c)
+{
+	json_t *answer;
+	int code = ask_words(c, "grace", &answer);
+	const json_t *o = json_array_get(answer, 0);
+
+	if (!code && o && c->json)
+		json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+	else if (!code && o)
+		nfs4state_print_grace(stdout, o);
 	json_decref(answer);
 	return code;
 }

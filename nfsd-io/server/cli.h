@@ -21,12 +21,15 @@ struct cli {
 	const char *file, *run, *socket;
 	char **overrides, **exports; /* arrays of argv's strings; freed by cli_free() */
 	unsigned noverrides, nexports;
+	const char *word[2]; /* behind the verb, where it takes some */
+	unsigned nwords;
+	bool takes_words;
 	bool json, strict, verbose, script, defaults, effective;
 };
 
 struct cli_verb {
 	const char *name, *doc;
-	const char *options; /* letters of cli.c's option table that it takes */
+	const char *options; /* letters of cli.c's option table that it takes; w: words */
 	int (*run)(const struct cli *c);
 };
 
@@ -41,5 +44,7 @@ int cli_status(const struct cli *c);
 int cli_stats(const struct cli *c);
 int cli_exports(const struct cli *c);
 int cli_reload(const struct cli *c);
+int cli_clients(const struct cli *c);
+int cli_grace(const struct cli *c);
 
 #endif

@@ -414,7 +414,7 @@ int conf_load(struct conf *c, const struct conf_options *o, struct conf_errors *
 	if (err)
 		conf_error(e, false, "state directory: %s", strerror(-err));
 	if (!c->vers3)
-		conf_error(e, false, "[nfsd] vers3: n leaves no protocol to serve");
+		conf_error(e, false, "[nfsd] vers3: NFSv3 is always served");
 	return conf_nerrors(e) > before ? -1 : 0;
 }
 

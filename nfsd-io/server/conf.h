@@ -47,7 +47,8 @@ struct conf {
 	uint16_t port;    /* 2049; embedded default 20490 */
 	unsigned threads; /* 0 = one per CPU */
 	char *numa;       /* a place_wish, as written */
-	bool vers3;
+	bool vers3, vers4;
+	unsigned lease_s, grace_s; /* NFSv4 */
 	uint32_t max_read, max_write; /* bytes */
 	unsigned max_connections;
 	enum { CONF_RPCBIND_AUTO, CONF_RPCBIND_Y, CONF_RPCBIND_N } rpcbind;

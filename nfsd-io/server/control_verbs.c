@@ -6,11 +6,20 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nfsd-io/proto/state4.h"
 #include "nfsd-io/server/health.h"
+#include "nfsd-io/server/nfs4state.h"
 #include "nfsd-io/server/stats.h"
 
 /* Exit codes of nfsd-io(8). */
-enum { CODE_USAGE = 2, CODE_NOT_PERMITTED = 4, CODE_CONFIG = 6 };
+enum { CODE_USAGE = 2, CODE_NO = 3, CODE_NOT_PERMITTED = 4, CODE_CONFIG = 6 };
+
+/* What follows the verb. */
+#define MORE_MAX 2
+struct words {
+	const char *word[MORE_MAX];
+	int n;
+};
 
 int control_verbs_split(char *line, char *words[CONTROL_WORDS_MAX])
 {
@@ -52,35 +61,39 @@ static void finish(json_t *lines, int code, const char *error)
 		json_array_append_new(lines, o);
 }
 
-static void run_status(struct server *s, json_t *lines)
+static void run_status(struct server *s, const struct words *w, json_t *lines)
 {
+	(void)w;
 	json_array_append_new(lines, health_json(s));
 	finish(lines, 0, NULL);
 }
 
-static void run_stats(struct server *s, json_t *lines)
+static void run_stats(struct server *s, const struct words *w, json_t *lines)
 {
+	(void)w;
 	json_array_append_new(lines, stats_json(s));
 	finish(lines, 0, NULL);
 }
 
-static void run_exports(struct server *s, json_t *lines)
+static void run_exports(struct server *s, const struct words *w, json_t *lines)
 {
 	struct export_table *t = server_exports(s);
 	json_t *list = health_exports_json(t), *x;
 	size_t i;
 
+	(void)w;
 	json_array_foreach(list, i, x) json_array_append(lines, x);
 	json_decref(list);
 	export_table_put(t);
 	finish(lines, 0, NULL);
 }
 
-static void run_reload(struct server *s, json_t *lines)
+static void run_reload(struct server *s, const struct words *w, json_t *lines)
 {
 	struct conf_errors e = {0};
 	int err = server_reload(s, &e);
 
+	(void)w;
 	for (unsigned i = 0; i < e.n; i++) {
 		json_t *text = json_string(e.line[i]);
 
@@ -92,51 +105,101 @@ static void run_reload(struct server *s, json_t *lines)
 	finish(lines, err ? CODE_CONFIG : 0, "nothing was changed");
 }
 
-static void run_stop(struct server *s, json_t *lines)
+static void run_stop(struct server *s, const struct words *w, json_t *lines)
 {
+	(void)w;
 	server_stop(s);
 	finish(lines, 0, NULL);
 }
 
-static void run_help(struct server *s, json_t *lines);
+static void run_clients(struct server *s, const struct words *w, json_t *lines)
+{
+	struct state4 *state = server_env(s)->state;
+	int err = 0;
+
+	if (w->n == 2)
+		err = state ? nfs4state_expire(state, w->word[1]) : -ENOENT;
+	else if (state)
+		nfs4state_clients(state, lines);
+	finish(lines, err ? CODE_NO : 0, "there is no such client");
+}
+
+static void run_grace(struct server *s, const struct words *w, json_t *lines)
+{
+	struct state4 *state = server_env(s)->state;
+
+	if (state && w->n == 1)
+		state4_grace_end(state);
+	if (state)
+		json_array_append_new(lines, nfs4state_grace(state));
+	finish(lines, state ? 0 : CODE_NO, "NFSv4 is not served");
+}
+
+static void run_help(struct server *s, const struct words *w, json_t *lines);
 
 static const struct {
 	const char *name;
-	void (*run)(struct server *s, json_t *lines);
+	void (*run)(struct server *s, const struct words *w, json_t *lines);
 	bool changes;
 	const char *doc;
+	const char *more; /* a word that may follow, and is a change */
+	int nmore;	  /* words with it */
 } verbs[] = {
-	{"status", run_status, false, "how the server and its exports are"},
-	{"stats", run_stats, false, "counters"},
-	{"exports", run_exports, false, "what is exported to whom"},
-	{"reload", run_reload, true, "read configuration and exports again"},
-	{"stop", run_stop, true, "finish what runs, then end"},
-	{"help", run_help, false, "these words"},
+	{"status", run_status, false, "how the server and its exports are", NULL, 0},
+	{"stats", run_stats, false, "counters", NULL, 0},
+	{"exports", run_exports, false, "what is exported to whom", NULL, 0},
+	{"clients", run_clients, false, "NFSv4 clients; expire N: one of them goes", "expire", 2},
+	{"grace", run_grace, false, "whether NFSv4 clients may reclaim; end: no more", "end", 1},
+	{"reload", run_reload, true, "read configuration and exports again", NULL, 0},
+	{"stop", run_stop, true, "finish what runs, then end", NULL, 0},
+	{"help", run_help, false, "these words", NULL, 0},
 };
 #define NVERBS (sizeof(verbs) / sizeof(verbs[0]))
 
-static void run_help(struct server *s, json_t *lines)
+static void run_help(struct server *s, const struct words *w, json_t *lines)
 {
 	(void)s;
+	(void)w;
 	for (unsigned i = 0; i < NVERBS; i++)
 		json_array_append_new(lines, json_pack("{s:s, s:s}", "verb", verbs[i].name, "does",
 						       verbs[i].doc));
 	finish(lines, 0, NULL);
 }
 
-/* "stats --json" and "stats json" are what the command line says; the answer is JSON anyway. */
-static bool only_json(char *const words[], int n)
+/*
+ * "stats --json" and "stats json" are what the command line says; the answer is
+ * JSON anyway.  What else follows the verb, or false: too much.
+ */
+static bool take_words(char *const words[], int n, struct words *out)
 {
-	for (int i = 1; i < n; i++)
-		if (strcmp(words[i], "json") && strcmp(words[i], "--json"))
+	out->n = 0;
+	for (int i = 1; i < n; i++) {
+		if (!strcmp(words[i], "json") || !strcmp(words[i], "--json"))
+			continue;
+		if (out->n == MORE_MAX)
 			return false;
+		out->word[out->n++] = words[i];
+	}
 	return true;
+}
+
+static void run_verb(struct server *s, unsigned v, const struct words *w, bool may_change, json_t *lines)
+{
+	bool more = w->n && verbs[v].more && w->n == verbs[v].nmore && !strcmp(w->word[0], verbs[v].more);
+
+	if (w->n && !more)
+		finish(lines, CODE_USAGE, "this verb takes no such word");
+	else if ((verbs[v].changes || more) && !may_change)
+		finish(lines, CODE_NOT_PERMITTED, "only root and the server's own user may change anything");
+	else
+		verbs[v].run(s, w, lines);
 }
 
 void control_verbs_run(struct server *s, char *line, bool may_change, json_t *lines)
 {
 	char *words[CONTROL_WORDS_MAX];
 	int n = control_verbs_split(line, words);
+	struct words more;
 
 	if (n <= 0) {
 		finish(lines, CODE_USAGE, n ? "not a line of words" : "no verb: try help");
@@ -145,13 +208,10 @@ void control_verbs_run(struct server *s, char *line, bool may_change, json_t *li
 	for (unsigned i = 0; i < NVERBS; i++) {
 		if (strcmp(verbs[i].name, words[0]))
 			continue;
-		if (!only_json(words, n))
-			finish(lines, CODE_USAGE, "this verb takes no such word");
-		else if (verbs[i].changes && !may_change)
-			finish(lines, CODE_NOT_PERMITTED,
-			       "only root and the server's own user may change anything");
+		if (take_words(words, n, &more))
+			run_verb(s, i, &more, may_change, lines);
 		else
-			verbs[i].run(s, lines);
+			finish(lines, CODE_USAGE, "this verb takes no such word");
 		return;
 	}
 	finish(lines, CODE_USAGE, "unknown verb: try help");

@@ -16,6 +16,7 @@
 #include "nfsd-io/core/pathmap.h"
 #include "nfsd-io/proto/mount3.h"
 #include "nfsd-io/proto/mountlist.h"
+#include "nfsd-io/proto/state4.h"
 #include "nfsd-io/server/control.h"
 #include "nfsd-io/server/current.h"
 #include "nfsd-io/server/groups.h"
@@ -58,12 +59,18 @@ static void wake(struct server *s)
 		log_line(LOG_ERR, "eventfd: %s", strerror(errno));
 }
 
-/* After each turn of each worker: files were perhaps opened, so somebody must close them one day. */
+/* Is there what one day must be closed, or clients whose leases pass? */
+static bool must_sweep(const struct server *s)
+{
+	return fdcache_count(s->env.files) || (s->env.state && state4_active(s->env.state));
+}
+
+/* After each turn of each worker: files were perhaps opened, or clients came. */
 static void turned(void *arg)
 {
 	struct server *s = arg;
 
-	if (atomic_load_explicit(&s->sweeping, memory_order_relaxed) || !fdcache_count(s->env.files))
+	if (atomic_load_explicit(&s->sweeping, memory_order_relaxed) || !must_sweep(s))
 		return;
 	if (!atomic_exchange(&s->sweeping, true))
 		wake(s);
@@ -97,6 +104,22 @@ static void log_errors(struct conf_errors *e, int priority)
 
 	for (i = 0; i < e->n; i++)
 		log_line(priority, "%s", e->line[i]);
+}
+
+static int make_state(struct server *s, const struct conf *c)
+{
+	struct state4_params p = {
+		.lease_s = c->lease_s, .grace_s = c->grace_s, .state_dir = c->state_dir,
+		.max_read = c->max_read, .max_write = c->max_write, .log = log_env, .arg = s,
+	};
+	int err;
+
+	if (!c->vers4)
+		return 0;
+	err = state4_new(&s->env.state, &p);
+	if (!err)
+		s->sweeping = state4_active(s->env.state); /* grace passes, whoever comes */
+	return err;
 }
 
 static int make_env(struct server *s, const struct conf *c)
@@ -135,6 +158,8 @@ static int make_env(struct server *s, const struct conf *c)
 	fp.verifier = &env->verifier;
 	if (!err)
 		err = fdcache_new(&env->files, &fp);
+	if (!err)
+		err = make_state(s, c);
 	return err ? complain(err, "start") : 0;
 }
 
@@ -388,7 +413,9 @@ static void sweep(struct server *s)
 	sync_paths(s);
 	fdcache_sweep(s->env.files, worker_clock_ns());
 	server_name_iowq(s); /* open files are when there are any */
-	if (!fdcache_count(s->env.files))
+	if (s->env.state)
+		state4_sweep(s->env.state);
+	if (!must_sweep(s))
 		s->sweeping = false;
 }
 
@@ -450,6 +477,8 @@ static bool drain(struct server *s)
 
 static void free_env(struct proto_env *env)
 {
+	if (env->state)
+		state4_free(env->state); /* it holds files */
 	if (env->files)
 		fdcache_free(env->files);
 	if (env->offload)

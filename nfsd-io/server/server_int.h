@@ -33,7 +33,7 @@ struct server {
 	sigset_t waited;
 	int signal_fd, wake_fd;
 	_Atomic bool stop;     /* asked for by the control socket */
-	_Atomic bool sweeping; /* files are cached: the main thread wakes once a second */
+	_Atomic bool sweeping; /* files are cached or NFSv4 has clients: the main thread wakes once a second */
 	pid_t run;
 	int status;
 };

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "nfsd-io/proto/state4.h"
+
 #define NFS_PROGRAM 100003
 
 static void put(json_t *o, const char *key, uint64_t n)
@@ -242,6 +244,28 @@ static json_t *replies_json(struct server *s)
 	return o;
 }
 
+/* NFSv4: what clients hold. */
+static json_t *state_json(struct state4 *state)
+{
+	struct state4_stats st;
+	json_t *o = json_object();
+
+	state4_stats(state, &st);
+	put(o, "clients", st.clients);
+	put(o, "unconfirmed", st.unconfirmed);
+	put(o, "courtesy", st.courtesy);
+	put(o, "sessions", st.sessions);
+	put(o, "owners", st.owners);
+	put(o, "opens", st.opens);
+	put(o, "locks", st.locks);
+	put(o, "expired", st.expired);
+	put(o, "evicted", st.evicted);
+	put(o, "replays", st.replays);
+	put(o, "reclaims", st.reclaims);
+	json_object_set_new(o, "grace", json_boolean(st.grace));
+	return o;
+}
+
 json_t *stats_json(struct server *s)
 {
 	const struct proto_env *env = server_env(s);
@@ -264,6 +288,8 @@ json_t *stats_json(struct server *s)
 	json_object_set_new(o, "rpc", rpc_json(&sum));
 	json_object_set_new(o, "files", files_json(env->files));
 	json_object_set_new(o, "drc", drc_json(env->drc));
+	if (env->state)
+		json_object_set_new(o, "state", state_json(env->state));
 	json_object_set_new(o, "workers", workers_json(s));
 	json_object_set_new(o, "connections", connections_json(s));
 	json_object_set_new(o, "read_data", replies_json(s));

@@ -195,6 +195,27 @@ static void print_rest(FILE *out, const json_t *a)
 	grid_print(&g, out, 0);
 }
 
+static void print_state(FILE *out, const json_t *st)
+{
+	struct grid g = {0};
+	char line[2][200];
+
+	if (!st)
+		return;
+	snprintf(line[0], sizeof(line[0]), "%s (%s by courtesy, %s unconfirmed), sessions %s, opens %s, locks %s%s",
+		 grid_count(num(st, "clients")), grid_count(num(st, "courtesy")),
+		 grid_count(num(st, "unconfirmed")), grid_count(num(st, "sessions")),
+		 grid_count(num(st, "opens")), grid_count(num(st, "locks")),
+		 json_is_true(json_object_get(st, "grace")) ? "; grace" : "");
+	snprintf(line[1], sizeof(line[1]), "expired %s, evicted %s, replayed %s, reclaimed %s",
+		 grid_count(num(st, "expired")), grid_count(num(st, "evicted")),
+		 grid_count(num(st, "replays")), grid_count(num(st, "reclaims")));
+	grid_row(&g, "NFSv4 clients", line[0], NULL);
+	grid_row(&g, "", line[1], NULL);
+	fputc('\n', out);
+	grid_print(&g, out, 0);
+}
+
 void stats_print(FILE *out, const json_t *a)
 {
 	const json_t *v = json_object_get(a, "verifier"), *x;
@@ -204,5 +225,6 @@ void stats_print(FILE *out, const json_t *a)
 		grid_span(num(a, "uptime")), str(v, "value"), grid_count(num(v, "bumps")));
 	json_array_foreach(json_object_get(a, "exports"), i, x) print_export(out, x);
 	print_procedures(out, json_object_get(a, "procedures"));
+	print_state(out, json_object_get(a, "state"));
 	print_rest(out, a);
 }

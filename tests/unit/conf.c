@@ -167,10 +167,10 @@ END_TEST
 START_TEST(words_of_knfsd_that_mean_nothing_here_are_warned_about_precisely)
 {
 	ck_assert_int_eq(
-		load_text("[nfsd]\nvers4 = y\nudp = n\ntcp = y\nrdma = y\ngrace-time = 90\n"
+		load_text("[nfsd]\nrdma-port = 1\nudp = n\ntcp = y\nrdma = y\ngrace-time = 90\n"
 			  "[lockd]\nport = 4045\n[gssd]\nverbosity = 1\n"),
 		0);
-	ck_assert(told("a.conf:2: [nfsd] vers4: no effect: NFSv4 is not served by this version"));
+	ck_assert(told("a.conf:2: [nfsd] rdma-port: no effect: NFS over RDMA is not served"));
 	ck_assert(told("a.conf:5: [nfsd] rdma: no effect: NFS over RDMA is not served"));
 	ck_assert(told("a.conf:8: [lockd] port: no effect: locking (NLM) is not served"));
 	ck_assert_uint_eq(e.nwarnings, 5);
