@@ -66,7 +66,8 @@ int idmap_user(const char *text, uint32_t len, uid_t *out)
 	buf = malloc(ENTRY_BYTES);
 	if (!buf)
 		return -ENOMEM;
-	err = found(getpwnam_r(name, &pw, buf, ENTRY_BYTES, &res), res != NULL);
+	err = getpwnam_r(name, &pw, buf, ENTRY_BYTES, &res);
+	err = found(err, res != NULL);
 	if (!err)
 		*out = pw.pw_uid;
 	free(buf);
@@ -87,7 +88,8 @@ int idmap_group(const char *text, uint32_t len, gid_t *out)
 	buf = malloc(ENTRY_BYTES);
 	if (!buf)
 		return -ENOMEM;
-	err = found(getgrnam_r(name, &gr, buf, ENTRY_BYTES, &res), res != NULL);
+	err = getgrnam_r(name, &gr, buf, ENTRY_BYTES, &res);
+	err = found(err, res != NULL);
 	if (!err)
 		*out = gr.gr_gid;
 	free(buf);

@@ -55,7 +55,7 @@ static bool grow(struct req *r, size_t need)
 		memcpy(big, c->base, pos);
 	r->big = big;
 	cursor_init(c, big, size);
-	cursor_seek(c, pos);
+	cursor_skip(c, pos);
 	return true;
 }
 

@@ -323,7 +323,7 @@ int main(int argc, char **argv)
 	name = "all";
 	say(!v4c_mount(&c, argv[3], &root), "the export's root");
 	if (c.minor)
-		say(!v4c_hello(&c, "attrs"), "a session");
+		say(!v4c_hello(&c, c.minor == 1 ? "attrs 4.1" : "attrs 4.2"), "a session");
 	for (int t = 0; t < V4F_TYPES; t++) {
 		name = v4f_types[t].name;
 		if (v4f_make(argv[3], t) || v4f_lookup(&c, &root, name, &of[t])) {

@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 	dir = argv[3];
 	tap_is(v4c_mount(&c, dir, &root), 0, "the export's root");
 	if (c.minor)
-		tap_is(v4c_hello(&c, "listing"), 0, "a session");
+		tap_is(v4c_hello(&c, c.minor == 1 ? "listing 4.1" : "listing 4.2"), 0, "a session");
 	tap_is(v4f_lookup(&c, &root, "list", &list), 0, "the directory");
 	v4f_lookup(&c, &root, "file", &file);
 	empty();

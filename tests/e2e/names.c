@@ -368,7 +368,7 @@ int main(int argc, char **argv)
 	dir = argv[3];
 	IS(v4c_mount(&c, dir, &root), 0, "the export's root");
 	if (c.minor)
-		IS(v4c_hello(&c, "names"), 0, "a session");
+		IS(v4c_hello(&c, c.minor == 1 ? "names 4.1" : "names 4.2"), 0, "a session");
 	for (int t = 0; t < V4F_TYPES; t++)
 		if (v4f_make(dir, t) || v4f_lookup(&c, &root, v4f_types[t].name, &of[t]))
 			tap_ok(false, "a %s was not found", v4f_types[t].name);

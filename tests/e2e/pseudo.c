@@ -230,7 +230,7 @@ static int fsid_root(char **argv)
 	if (v4c_open(&c, argv[2], atoi(argv[3]), (uint32_t)atoi(argv[4])))
 		return 1;
 	if (c.minor)
-		tap_is(v4c_hello(&c, "pseudo"), 0, "a session");
+		tap_is(v4c_hello(&c, c.minor == 1 ? "pseudo 4.1" : "pseudo 4.2"), 0, "a session");
 	tap_is(root_fh(&top), NFS4_OK, "PUTROOTFH");
 	tap_ok(look(&top).major != 0, "is the export with fsid=0");
 	tap_is(v4f_lookup(&c, &top, "in", &in), NFS4_OK, "its directories are found from there");
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
 	if (argc != 6 || v4c_open(&c, argv[1], atoi(argv[2]), (uint32_t)atoi(argv[4])))
 		return 1;
 	if (c.minor)
-		tap_is(v4c_hello(&c, "pseudo"), 0, "a session");
+		tap_is(v4c_hello(&c, c.minor == 1 ? "pseudo 4.1" : "pseudo 4.2"), 0, "a session");
 	walk(argv[3]);
 	exports();
 	nested();

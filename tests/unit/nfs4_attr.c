@@ -116,6 +116,7 @@ START_TEST(a_bitmap_of_any_length_is_read)
 	ck_assert_uint_eq(v4_attr_get(&c, &a, &beyond), NFS4ERR_BADXDR);
 	cursor_init(&c, buf, sizeof(buf));
 	cursor_put_u32(&c, UINT32_MAX);
+	cursor_init_const(&c, buf, sizeof(buf));
 	ck_assert_uint_eq(v4_attr_get(&c, &a, &beyond), NFS4ERR_BADXDR);
 }
 END_TEST
