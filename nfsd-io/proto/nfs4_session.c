@@ -187,15 +187,6 @@ static void put_result(struct cursor *c, const struct state4_call *call, const s
 	cursor_put_u32(c, t->flags);
 }
 
-/* Where the count of results stands: behind status and tag. */
-static size_t count_at(const struct req *r)
-{
-	const uint8_t *tag = r->reply.base + MSG_REPLY_OK_LEN + 4;
-	uint32_t len = (uint32_t)tag[0] << 24 | (uint32_t)tag[1] << 16 | (uint32_t)tag[2] << 8 | tag[3];
-
-	return MSG_REPLY_OK_LEN + 8 + ((len + 3) & ~3u);
-}
-
 /* The reply was not kept: SEQUENCE is repeated, what follows is refused (RFC 8881 s.18.46.3). */
 static uint32_t put_uncached(struct req *r, const struct state4_call *call, const struct state4_turn *t)
 {
@@ -216,7 +207,7 @@ static uint32_t put_replay(struct req *r, const struct state4_call *call, struct
 {
 	uint32_t status, need = t->cached ? t->reply_len : 64;
 
-	cursor_seek(&r->reply, count_at(r));
+	cursor_seek(&r->reply, v4(r)->count_at);
 	status = v4_room(r, need);
 	if (status) {
 		free(t->reply);

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# NFSv4 client ids: made, confirmed, ended; a flood of them is bounded; what the operator sees.
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
+need_root
+need ss jq
+mkdir -p "$TAP_TMP/export"
+daemon_export "$TAP_TMP/export"
+ok_here "daemon starts" daemon_start || { tap_done; exit; }
+clients() { "$BUILDDIR/tests/e2e/clients" "$DAEMON_HOST" "$DAEMON_PORT" "$@"; }
+tap_adopt clients clients
+before=$(daemon_rss_kb)
+tap_adopt flood clients flood 15000
+grown=$(($(daemon_rss_kb) - before))
+ok "15000 owners cost less than 16 MiB ($grown KiB)" [ "$grown" -lt 16384 ]
+ok "no more than 10000 are kept" [ "$(daemon_stat '.state.clients + .state.unconfirmed')" -le 10000 ]
+
+own() { daemon_ctl clients --json | jq -r ".[] | select(.name == \"own\") | $1"; }
+is "clients shows who is there" "$(own '"\(.status) 4.\(.minor_version) \(.sessions)"')" "confirmed 4.1 1"
+ok "clients is a table, too" grep -qE '4\.1 .*confirmed .*own$' <(daemon_ctl clients)
+ok "clients expire takes one away" daemon_ctl clients expire "$(own .number)"
+is "it is gone" "$(own .number)" ""
+fails() { ! "$@" 2>/dev/null; }
+ok "there is no client 0" fails daemon_ctl clients expire 0
+ok "clients takes no other word" fails daemon_ctl clients frobnicate 1
+is "no grace without records of before" "$(daemon_ctl grace)" "no grace"
+ok_here "daemon drains and exits 0" daemon_stop
+tap_done
