@@ -79,8 +79,7 @@ static uint32_t take_create(const struct req *r, const CREATE_SESSION4args *a, s
 		return status;
 	out->id = a->csa_clientid;
 	out->seqid = a->csa_sequence;
-	out->flags = a->csa_flags & CREATE_SESSION4_FLAG_CONN_BACK_CHAN;
-	out->conn = r->owner->conn;
+	out->flags = 0; /* not persistent, no RDMA; and without delegations there is nothing to call back for */
 	state4_principal_of(&r->hdr.cred, &out->who);
 	take_channel(&a->csa_fore_chan_attrs, &out->fore);
 	take_channel(&a->csa_back_chan_attrs, &out->back);
@@ -262,7 +261,10 @@ uint32_t v4_sequence(struct req *r)
 
 /* --- connections ----------------------------------------------------------------- */
 
-/* Any connection carries any session's calls (state protection is never asked for), so only the way back is news. */
+/*
+ * Any connection carries any session's calls, for state protection is never
+ * granted; none carries calls to the client, so that "or both" is fore.
+ */
 uint32_t v4_bind_conn_to_session(struct req *r)
 {
 	const uint8_t *id = cursor_get_fixed(&r->args, 16);
@@ -279,7 +281,7 @@ uint32_t v4_bind_conn_to_session(struct req *r)
 	if (status)
 		return status;
 	cursor_put_fixed(&r->reply, id, 16);
-	cursor_put_u32(&r->reply, dir == CDFC4_FORE ? CDFS4_FORE : dir == CDFC4_BACK ? CDFS4_BACK : CDFS4_BOTH);
+	cursor_put_u32(&r->reply, dir & CDFC4_FORE ? CDFS4_FORE : CDFS4_BACK);
 	cursor_put_bool(&r->reply, false);
 	return NFS4_OK;
 }

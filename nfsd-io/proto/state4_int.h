@@ -256,7 +256,6 @@ struct state4_create {
 	uint32_t seqid, flags;
 	struct state4_channel fore, back;
 	struct state4_principal who;
-	uint64_t conn;
 };
 /* Takes the lock, may block; an nfsstat4.  *out is the result, of the first time when it is a replay. */
 uint32_t state4_session_create(struct state4 *s, const struct state4_create *a, struct state4_created *out);
