@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "nfsd-io/core/handle.h"
 #include "nfsd-io/proto/demand.h"
+#include "nfsd-io/proto/peek4.h"
 #include "rpc/cursor.h"
 #include "rpc/msg.h"
 
@@ -32,6 +33,8 @@ uint32_t demand_reply_bytes(const uint8_t *buf, size_t len, uint32_t max)
 
 	if (msg_peek(buf, len, &call, &args) != MSG_CALL_OK)
 		return 0;
+	if (call.prog == PEEK4_PROGRAM && call.vers == PEEK4_VERSION && call.proc == PEEK4_COMPOUND)
+		return peek4_demand(buf + args, len - args, max);
 	if (call.prog != NFS_PROGRAM_NUMBER || call.vers != 3 || !before_count(call.proc))
 		return 0;
 	cursor_init_const(&c, buf, len);

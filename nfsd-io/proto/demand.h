@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /*
- * Bytes of file data (READ) or entries (READDIR, READDIRPLUS) the call in
+ * Bytes of file data (READ) or entries (READDIR, READDIRPLUS, all of a COMPOUND's) the call in
  * buf[0..len) asks for, at most `max`; 0 for any other call.
  */
 uint32_t demand_reply_bytes(const uint8_t *buf, size_t len, uint32_t max);

@@ -9,6 +9,7 @@
 
 #include "nfsd-io/proto/access.h"
 #include "nfsd-io/proto/mount3.h"
+#include "nfsd-io/proto/peek4.h"
 #include "nfsd-io/proto/v3.h"
 #include "nfsd-io/proto/v4.h"
 
@@ -56,6 +57,9 @@ void req_begin(struct req *r, const struct proto_env *env, struct ring *ring, st
 	r->pool = pool;
 	r->stats = stats;
 	r->owner = owner;
+	r->call = r->call_buf;
+	r->call_max = REQ_CALL_MAX;
+	r->call_large = NULL;
 	r->call_len = 0;
 	r->record_len = 0;
 	r->payload = NULL;
@@ -338,6 +342,7 @@ void req_retire(struct req *r)
 	if (r->fini)
 		r->fini(r);
 	buf_return(r->payload);
+	buf_return(r->call_large);
 	buf_return(r->data_buf);
 	pipe_return(r->data_pipe);
 	file_put(r->file);
@@ -346,7 +351,7 @@ void req_retire(struct req *r)
 	free(r->big);
 	r->drc_entry = NULL;
 	r->fini = NULL;
-	r->payload = r->data_buf = NULL;
+	r->payload = r->call_large = r->data_buf = NULL;
 	r->data_pipe = NULL;
 	r->file = NULL;
 	r->cred = NULL;
@@ -354,6 +359,39 @@ void req_retire(struct req *r)
 	r->big = NULL;
 	r->data = r->payload_data = NULL;
 	req_set_state(r, REQ_FREE);
+}
+
+bool req_call_may_grow(const uint8_t *buf, size_t len)
+{
+	struct msg_call call;
+	size_t args;
+
+	return msg_peek(buf, len, &call, &args) == MSG_CALL_OK && call.prog == PEEK4_PROGRAM &&
+	       call.vers == PEEK4_VERSION && call.proc == PEEK4_COMPOUND;
+}
+
+void req_call_move(struct req *r, struct buf *b)
+{
+	assert(!r->call_large && b->size >= r->call_len);
+	memcpy(b->base, r->call, r->call_len);
+	r->call_large = b;
+	r->call = b->base;
+	r->call_max = (uint32_t)b->size;
+}
+
+static enum req_peek peek_write4(const uint8_t *buf, size_t len, size_t args, struct req_payload *out)
+{
+	switch (peek4_payload(buf + args, len - args, &out->at, &out->len, &out->offset)) {
+	case PEEK4_MORE:
+		return REQ_PEEK_MORE;
+	case PEEK4_PLAIN:
+		return REQ_PEEK_PLAIN;
+	case PEEK4_PAYLOAD:
+		break;
+	}
+	out->at += args;
+	out->more = true;
+	return REQ_PEEK_PAYLOAD;
 }
 
 enum req_peek req_peek_payload(const uint8_t *buf, size_t len, struct req_payload *out)
@@ -372,8 +410,11 @@ enum req_peek req_peek_payload(const uint8_t *buf, size_t len, struct req_payloa
 	default:
 		return REQ_PEEK_PLAIN;
 	}
+	if (call.prog == PEEK4_PROGRAM && call.vers == PEEK4_VERSION && call.proc == PEEK4_COMPOUND)
+		return len < args + 4 ? REQ_PEEK_MORE : peek_write4(buf, len, args, out);
 	if (call.prog != V3_PROGRAM || call.vers != V3_VERSION || call.proc != V3_WRITE)
 		return REQ_PEEK_PLAIN;
+	out->more = false;
 	if (len < args + 4)
 		return REQ_PEEK_MORE;
 	cursor_init_const(&c, buf + args, len - args);

@@ -26,7 +26,7 @@
 #include "rpc/dispatch.h"
 #include "rpc/msg.h"
 
-/* Bytes of a call kept inside the request (header and arguments, WRITE: without payload). */
+/* Bytes of a call kept inside the request (header and arguments, WRITE: without its data). */
 #define REQ_CALL_MAX 8192
 /* Bytes of a reply kept inside the request; more (READDIR) goes to req->big. */
 #define REQ_REPLY_MAX 1024
@@ -136,8 +136,11 @@ struct req {
 	struct req_owner *owner;
 
 	/* The call, filled by the connection. */
-	uint8_t call[REQ_CALL_MAX];
+	uint8_t *call;		/* call_buf, or in call_large */
 	uint32_t call_len;	/* bytes in call[] */
+	uint32_t call_max;	/* ... that fit */
+	uint8_t call_buf[REQ_CALL_MAX];
+	struct buf *call_large;	/* COMPOUND: of a call longer than call_buf; returned by req_retire() */
 	uint32_t record_len;	/* bytes of the whole record, payload included */
 	struct buf *payload;	/* WRITE: where the opaque data was received, or NULL */
 	const uint8_t *payload_data;
@@ -230,8 +233,13 @@ struct req_payload {
 	size_t at;	 /* call bytes before the payload, its length word included */
 	uint32_t len;	 /* bytes of opaque data */
 	uint64_t offset; /* file offset it goes to: base + offset mod 4096 is where it is received */
+	bool more;	 /* arguments may follow behind its pad: they go to call[] */
 };
 enum req_peek req_peek_payload(const uint8_t *buf, size_t len, struct req_payload *out);
+/* May the call in buf[0..len) be longer than call_buf, its WRITE data apart?  Then req_call_move(). */
+bool req_call_may_grow(const uint8_t *buf, size_t len);
+/* What is in call[] moves to `b`, which the request takes. */
+void req_call_move(struct req *r, struct buf *b);
 
 /* Every program served; ends the layer: server only lists it for rpcbind. */
 extern const struct dispatch_program req_programs[];

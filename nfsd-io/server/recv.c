@@ -38,11 +38,20 @@ static void set_buffer(struct conn *c, struct buf *b)
 	r->phase = RECV_PAYLOAD;
 }
 
+static void grown(struct conn *c, struct buf *b)
+{
+	req_call_move(&c->recv.req->req, b);
+	c->recv.phase = RECV_PLAIN;
+}
+
 static void buffer_ready(struct pool_waiter *w, struct buf *b)
 {
 	struct conn *c = (struct conn *)((char *)w - offsetof(struct conn, recv.waiter));
 
-	set_buffer(c, b);
+	if (c->recv.phase == RECV_GROW)
+		grown(c, b);
+	else
+		set_buffer(c, b);
 	c->recv.since_ns += worker_clock_ns() - c->recv.wait_ns;
 	worker_mark(c);
 }
@@ -79,31 +88,50 @@ static bool begin(struct conn *c)
 	return true;
 }
 
+/* A buffer of `size` from the pool, charged as `bytes`; NULL: the connection has to wait. */
+static struct buf *take_buffer(struct conn *c, size_t size, uint32_t bytes)
+{
+	struct recv *r = &c->recv;
+	struct buf *b;
+
+	if (r->waiter.queued)
+		return NULL;
+	if (!r->charged) {
+		if (!conn_may_take(c)) {
+			worker_block(c);
+			return NULL;
+		}
+		conn_charge(c, r->req, bytes);
+		r->charged = true;
+	}
+	b = pool_borrow_or_wait(c->w->pool, size, &r->waiter);
+	if (!b) {
+		r->wait_ns = c->w->now_ns;
+		worker_watch(c->w);
+	}
+	return b;
+}
+
 /* The whole payload needs one buffer, its start in phase with the file. */
 static bool borrow(struct conn *c)
 {
 	struct recv *r = &c->recv;
-	size_t size = r->payload.len + r->payload.offset % PAGE;
-	struct buf *b;
+	struct buf *b = take_buffer(c, r->payload.len + r->payload.offset % PAGE, r->payload.len);
 
-	if (r->waiter.queued)
-		return false;
-	if (!r->charged) {
-		if (!conn_may_take(c)) {
-			worker_block(c);
-			return false;
-		}
-		conn_charge(c, r->req, r->payload.len);
-		r->charged = true;
-	}
-	b = pool_borrow_or_wait(c->w->pool, size, &r->waiter);
-	if (b) {
+	if (b)
 		set_buffer(c, b);
-		return true;
-	}
-	r->wait_ns = c->w->now_ns;
-	worker_watch(c->w);
-	return false;
+	return b;
+}
+
+/* One step, to the largest there is: who waits for a buffer holds none. */
+static bool grow(struct conn *c)
+{
+	size_t size = pool_max(c->w->pool);
+	struct buf *b = take_buffer(c, size, (uint32_t)size);
+
+	if (b)
+		grown(c, b);
+	return b;
 }
 
 /* The call up to its payload is in: where to with what follows? */
@@ -111,6 +139,7 @@ static void found_payload(struct conn *c)
 {
 	struct recv *r = &c->recv;
 
+	r->pad = -r->payload.len & 3;
 	if (r->payload.len > c->w->p.env->max_write) {
 		r->phase = RECV_SKIP;
 	} else if (!r->payload.len) {
@@ -120,17 +149,27 @@ static void found_payload(struct conn *c)
 	}
 }
 
+/* Body bytes into req->call as far as they fit.  Returns bytes used. */
+static size_t append(struct conn *c)
+{
+	struct recv *r = &c->recv;
+	struct req *q = &r->req->req;
+	size_t n = q->call_max - q->call_len;
+
+	if (n > r->body_len)
+		n = r->body_len;
+	memcpy(q->call + q->call_len, r->body, n);
+	q->call_len += (uint32_t)n;
+	return n;
+}
+
 /* Body bytes into req->call, no further than the payload's start.  Returns bytes used. */
 static size_t take_call(struct conn *c)
 {
 	struct recv *r = &c->recv;
 	struct req *q = &r->req->req;
-	size_t old = q->call_len, n = REQ_CALL_MAX - old;
+	size_t old = q->call_len, n = append(c);
 
-	if (n > r->body_len)
-		n = r->body_len;
-	memcpy(q->call + old, r->body, n);
-	q->call_len += (uint32_t)n;
 	if (r->phase == RECV_CALL) {
 		switch (req_peek_payload(q->call, q->call_len, &r->payload)) {
 		case REQ_PEEK_MORE:
@@ -146,6 +185,23 @@ static size_t take_call(struct conn *c)
 			return n;
 		}
 	}
+	if (n < r->body_len)
+		r->phase = !q->call_large && req_call_may_grow(q->call, q->call_len) ? RECV_GROW : RECV_SKIP;
+	return n;
+}
+
+/* What stands behind the payload.  Its operations have to fit: there is one large buffer a call. */
+static size_t take_rest(struct conn *c)
+{
+	struct recv *r = &c->recv;
+	size_t n = r->pad < r->body_len ? r->pad : r->body_len;
+
+	r->pad -= (uint32_t)n;
+	if (n)
+		return n;
+	if (!r->payload.more)
+		return r->body_len;
+	n = append(c);
 	if (n < r->body_len)
 		r->phase = RECV_SKIP;
 	return n;
@@ -187,6 +243,10 @@ static bool take_body(struct conn *c)
 		n = take_payload(c);
 		break;
 	case RECV_REST:
+		n = take_rest(c);
+		break;
+	case RECV_GROW:
+		return grow(c);
 	case RECV_SKIP:
 	case RECV_READY:
 		break;
@@ -253,6 +313,8 @@ static bool unstuck(struct conn *c)
 		return dispatch(c);
 	if (r->req && r->phase == RECV_BUFFER)
 		return borrow(c);
+	if (r->req && r->phase == RECV_GROW)
+		return grow(c);
 	return true;
 }
 
@@ -378,7 +440,7 @@ void recv_turn(struct conn *c)
 		take_result(c);
 	parse(c);
 	if (c->state == CONN_OPEN && !r->body_len && r->in_off == r->in_len &&
-	    !(r->req && (r->phase == RECV_BUFFER || r->phase == RECV_READY)))
+	    !(r->req && (r->phase == RECV_BUFFER || r->phase == RECV_GROW || r->phase == RECV_READY)))
 		start(c);
 }
 

@@ -28,7 +28,8 @@ enum recv_phase {
 	RECV_PLAIN,   /* into req->call; there is no payload */
 	RECV_BUFFER,  /* the payload comes next and needs a buffer */
 	RECV_PAYLOAD, /* into the buffer */
-	RECV_REST,    /* pad, and whatever else the record holds */
+	RECV_REST,    /* pad, then what else the record holds: a COMPOUND's further operations */
+	RECV_GROW,    /* the call needs a larger buffer */
 	RECV_SKIP,    /* too long for what it is: dropped, then rejected */
 	RECV_READY,   /* the record is in; the call waits for budget, or runs next */
 };
@@ -43,6 +44,7 @@ struct recv {
 	struct record record;
 	struct worker_req *req;	     /* being filled, in PARSE */
 	struct req_payload payload;  /* from RECV_BUFFER on */
+	uint32_t pad;		     /* bytes of it not seen yet */
 	bool charged;		     /* ... for its buffer */
 	struct pool_waiter waiter;
 	uint64_t since_ns;	     /* the record's first byte; moved on by time spent waiting for a buffer */

@@ -3,6 +3,7 @@
  * compound HOST PORT DIR: COMPOUND itself, with operations that only move
  * filehandles: order, tags, minor versions, illegal and cut calls, limits.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,211 @@ static void handles(void)
 	tap_is(c.res.resarray.resarray_len, 1, "nothing runs behind an error");
 }
 
+static uint8_t data[1 << 20];
+
+/* WRITE with what follows, and READ alone and with what follows, of `len` bytes at `offset`. */
+static void write_and_read(const struct v4c_fh *file, uint64_t offset, uint32_t len)
+{
+	const READ4resok *got;
+
+	for (uint32_t i = 0; i < len; i++)
+		data[i] = (uint8_t)(i * 7 + offset + (i >> 8));
+	v4c_begin(&c);
+	v4c_putfh(&c, file);
+	v4c_write(&c, &v4c_anonymous, offset, UNSTABLE4, data, len);
+	v4c_getfh(&c);
+	v4c_commit(&c, 0, 0);
+	tap_is(v4c_run(&c), NFS4_OK, "WRITE in the middle of a COMPOUND");
+	tap_is(v4c_res(&c, OP_WRITE) ? v4c_res(&c, OP_WRITE)->nfs_resop4_u.opwrite.WRITE4res_u.resok4.count : 0, len,
+	       "all of it is written");
+	tap_is(v4c_last(&c), OP_COMMIT, "what stands behind the data runs");
+	for (int more = 0; more < 2; more++) {
+		v4c_begin(&c);
+		v4c_putfh(&c, file);
+		v4c_read(&c, &v4c_anonymous, offset, len);
+		if (more)
+			v4c_getfh(&c);
+		tap_is(v4c_run(&c), NFS4_OK, more ? "READ before another operation" : "READ at the end");
+		if (!v4c_res(&c, OP_READ))
+			continue;
+		got = &v4c_res(&c, OP_READ)->nfs_resop4_u.opread.READ4res_u.resok4;
+		tap_ok(got->data.data_len == len && !memcmp(got->data.data_val, data, len) && got->eof,
+		       "%u bytes at %llu come back", len, (unsigned long long)offset);
+	}
+}
+
+static void two_writes(const struct v4c_fh *file)
+{
+	const READ4resok *got;
+
+	v4c_begin(&c);
+	v4c_putfh(&c, file);
+	v4c_write(&c, &v4c_anonymous, 0, FILE_SYNC4, "one", 3);
+	v4c_write(&c, &v4c_anonymous, 3, FILE_SYNC4, "two", 3);
+	v4c_read(&c, &v4c_anonymous, 0, 3);
+	v4c_read(&c, &v4c_anonymous, 0, 6);
+	tap_is(v4c_run(&c), NFS4_OK, "two WRITEs and two READs in one COMPOUND");
+	got = &v4c_res(&c, OP_READ)->nfs_resop4_u.opread.READ4res_u.resok4;
+	tap_ok(got->data.data_len == 6 && !memcmp(got->data.data_val, "onetwo", 6), "each has its own data");
+}
+
+static void edges(const struct v4c_fh *file)
+{
+	static const struct { uint64_t offset; uint32_t count, status; const char *name; } commits[] = {
+		{0, 0, NFS4_OK, "COMMIT of all"},
+		{0xffffffffffffffff, 0, NFS4_OK, "COMMIT at the last offset"},
+		{0xfffffffffffffff0, 64, NFS4ERR_INVAL, "COMMIT beyond all offsets"},
+	};
+
+	for (size_t i = 0; i < sizeof(commits) / sizeof(commits[0]); i++) {
+		v4c_begin(&c);
+		v4c_putfh(&c, file);
+		v4c_commit(&c, commits[i].offset, commits[i].count);
+		tap_is(v4c_run(&c), commits[i].status, commits[i].name);
+	}
+	v4c_begin(&c);
+	v4c_putfh(&c, file);
+	v4c_write(&c, &v4c_anonymous, INT64_MAX, UNSTABLE4, "x", 1);
+	tap_is(v4c_run(&c), NFS4ERR_FBIG, "WRITE beyond what a file can have");
+	v4c_begin(&c);
+	v4c_putfh(&c, file);
+	v4c_write(&c, &v4c_anonymous, 0, UNSTABLE4, "", 0);
+	tap_is(v4c_run(&c), NFS4_OK, "WRITE of nothing");
+	v4c_begin(&c);
+	v4c_putfh(&c, file);
+	v4c_read(&c, &v4c_anonymous, UINT64_MAX, 10);
+	tap_is(v4c_run(&c), NFS4_OK, "READ beyond all offsets is the end of the file");
+	v4c_begin(&c);
+	v4c_putfh(&c, &root);
+	v4c_read(&c, &v4c_anonymous, 0, 10);
+	tap_is(v4c_run(&c), NFS4ERR_ISDIR, "READ of a directory");
+	v4c_begin(&c);
+	v4c_putfh(&c, &root);
+	v4c_write(&c, &v4c_anonymous, 0, UNSTABLE4, "x", 1);
+	tap_is(v4c_run(&c), NFS4ERR_ISDIR, "WRITE to a directory");
+	v4c_begin(&c);
+	v4c_putfh(&c, &root);
+	v4c_commit(&c, 0, 0);
+	tap_is(v4c_run(&c), NFS4ERR_ISDIR, "COMMIT of a directory");
+}
+
+static void with_data(void)
+{
+	struct rawnfs_fh dir = {.len = root.len}, fh = {0};
+	struct v4c_fh file = {0};
+
+	memcpy(dir.data, root.data, root.len);
+	tap_is(rawnfs_create(&c.raw, &dir, "data", &fh), 0, "a file");
+	file.len = fh.len;
+	memcpy(file.data, fh.data, fh.len);
+	two_writes(&file);
+	write_and_read(&file, 0, 5000);
+	write_and_read(&file, 4999, 65537);
+	write_and_read(&file, 70000, sizeof(data));
+	edges(&file);
+}
+
+static void limits(void)
+{
+	static const struct { uint32_t op; const char *name; } illegal[] = {
+		{0, "operation 0"}, {1, "operation 1"}, {2, "operation 2"}, {40, "an operation of 4.1 in 4.0"},
+		{200, "operation 200"}, {OP_ILLEGAL, "OP_ILLEGAL"},
+	};
+	struct rawnfs_call call;
+
+	for (size_t i = 0; i < sizeof(illegal) / sizeof(illegal[0]); i++) {
+		v4c_begin_bare(&c);
+		v4c_op(&c, OP_ILLEGAL);
+		v4c_encode(&c, &call);
+		cursor_set_u32(call.c.p - 4, illegal[i].op);
+		tap_is(v4c_send(&c, &call), NFS4ERR_OP_ILLEGAL, illegal[i].name);
+		tap_is(v4c_last(&c), OP_ILLEGAL, "it is told as OP_ILLEGAL");
+		rawnfs_call_end(&call);
+	}
+	v4c_begin_bare(&c);
+	for (int i = 0; i < 65; i++)
+		v4c_putfh(&c, &root);
+	tap_is(v4c_run(&c), NFS4ERR_RESOURCE, "65 operations are too many in 4.0");
+	c.tag = "\xc3\x28";
+	v4c_begin_bare(&c);
+	tap_is(v4c_run(&c), NFS4ERR_INVAL, "a tag that is not UTF-8");
+	c.tag = NULL;
+	c.minor = 3;
+	tap_is(run_op(OP_ILLEGAL), NFS4ERR_MINOR_VERS_MISMATCH, "minor version 3");
+	tap_is(c.res.resarray.resarray_len, 0, "a minor version that is not there has no results");
+	c.minor = 1;
+	tap_is(run_op(OP_PUTROOTFH), NFS4ERR_OP_NOT_IN_SESSION, "4.1 without SEQUENCE");
+	v4c_begin_bare(&c);
+	v4c_op(&c, OP_DESTROY_CLIENTID);
+	v4c_op(&c, OP_PUTROOTFH);
+	tap_is(v4c_run(&c), NFS4ERR_NOT_ONLY_OP, "something else beside an operation that stands alone");
+	c.minor = 0;
+}
+
+/* Everything but the RPC header cut at each byte: an answer each time, and the connection lives. */
+static void cut_short(void)
+{
+	struct rawnfs_call call;
+	size_t len, header;
+	bool good = true;
+
+	v4c_begin_bare(&c);
+	v4c_putfh(&c, &root);
+	v4c_lookup(&c, "data");
+	v4c_getattr(&c, 0xffffffff, 0xffffffff, 0);
+	v4c_write(&c, &v4c_anonymous, 0, UNSTABLE4, "abcdef", 6);
+	v4c_getfh(&c);
+	rawnfs_call_begin(&c.raw, &call, NFS4_PROGRAM, NFS_V4, 1);
+	header = rawnfs_call_len(&call);
+	rawnfs_call_end(&call);
+	v4c_encode(&c, &call);
+	len = rawnfs_call_len(&call);
+	for (size_t at = header; at < len; at++) {
+		uint32_t status;
+
+		cursor_seek(&call.c, at);
+		status = v4c_send(&c, &call);
+		good &= status != NFS4_OK && (status != V4C_BROKEN || (c.err == -EPROTO && c.rpc.stat == 4));
+	}
+	tap_ok(good, "a call cut at any byte is refused");
+	cursor_seek(&call.c, len);
+	rawnfs_call_end(&call);
+	tap_ok(rawnfs_alive(&c.raw), "the connection lives");
+}
+
+static void session(const char *host, int port)
+{
+	struct v4c s;
+	uint32_t status;
+
+	if (v4c_open(&s, host, port, 1))
+		return;
+	tap_is(v4c_hello(&s, "compound"), NFS4_OK, "a session");
+	for (int i = 0; i < 3; i++) {
+		v4c_begin(&s);
+		v4c_op(&s, OP_PUTFH)->nfs_argop4_u.opputfh.object = (nfs_fh4){5, (char *)"short"};
+		status = v4c_run(&s);
+		tap_is(status, NFS4ERR_BADHANDLE, "a slot is free again behind an error");
+	}
+	v4c_begin(&s);
+	v4c_op(&s, OP_ILLEGAL);
+	tap_is(v4c_run(&s), NFS4ERR_OP_ILLEGAL, "an illegal operation in a session");
+	v4c_begin(&s);
+	v4c_sequence(&s, 1, 1, false);
+	tap_is(v4c_run(&s), NFS4ERR_SEQUENCE_POS, "SEQUENCE twice");
+	v4c_begin(&s);
+	v4c_op(&s, OP_RENEW);
+	tap_is(v4c_run(&s), NFS4ERR_NOTSUPP, "an operation of 4.0 in 4.1");
+	v4c_begin(&s);
+	v4c_op(&s, OP_SEEK);
+	tap_is(v4c_run(&s), NFS4ERR_OP_ILLEGAL, "an operation of 4.2 in 4.1");
+	v4c_begin(&s);
+	v4c_putfh(&s, &root);
+	v4c_getfh(&s);
+	tap_is(v4c_run(&s), NFS4_OK, "the slot still works");
+	v4c_close(&s);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 4 || v4c_open(&c, argv[1], atoi(argv[2]), 0))
@@ -61,6 +267,10 @@ int main(int argc, char **argv)
 	tap_is(v4c_mount(&c, argv[3], &root), 0, "the export's root");
 	nothing_to_do();
 	handles();
+	with_data();
+	limits();
+	cut_short();
+	session(argv[1], atoi(argv[2]));
 	v4c_close(&c);
 	return tap_done();
 }

@@ -125,6 +125,12 @@ void pool_unwait(struct pool *p, struct pool_waiter *wt)
 	waiting = NULL;
 }
 
+size_t pool_max(const struct pool *p)
+{
+	(void)p;
+	return CONNPLAY_MAX_WRITE + 65536;
+}
+
 void buf_return(struct buf *b)
 {
 	if (!b || b == &registered)
@@ -144,6 +150,8 @@ void req_begin(struct req *r, const struct proto_env *env, struct ring *ring, st
 	(void)ring; (void)pool; (void)stats;
 	r->env = env;
 	r->owner = owner;
+	r->call = r->call_buf;
+	r->call_max = REQ_CALL_MAX;
 	r->state = REQ_PARSE;
 }
 
@@ -187,6 +195,7 @@ void req_dispatch(struct req *r)
 	s->call_len = r->call_len;
 	s->record_len = r->record_len;
 	s->payload_len = r->payload_len;
+	s->tail = r->call_len < 12 ? 0 : !memcmp(r->call + r->call_len - 12, "what follows", 12);
 	s->phase = (uintptr_t)r->payload_data % 4096;
 	s->payload = r->payload_len ? malloc(r->payload_len) : NULL;
 	if (r->payload_len)
@@ -201,7 +210,8 @@ void req_dispatch(struct req *r)
 void req_retire(struct req *r)
 {
 	buf_return(r->payload);
-	r->payload = NULL;
+	buf_return(r->call_large);
+	r->payload = r->call_large = NULL;
 	pipe_return(r->data_pipe);
 	r->data_pipe = NULL;
 	nretired++;
@@ -212,6 +222,23 @@ void req_owner_fini(struct req_owner *o) { (void)o; }
 uint32_t req_reply_len(const struct req *r)
 {
 	return (uint32_t)cursor_pos(&r->reply) + ((r->data_len + 3) & ~3u);
+}
+
+/* Procedure 8 stands for a COMPOUND: it may be long; 9 is a WRITE with arguments behind its data. */
+bool req_call_may_grow(const uint8_t *buf, size_t len)
+{
+	struct msg_call call;
+	size_t args;
+
+	return msg_peek(buf, len, &call, &args) == MSG_CALL_OK && call.proc == 8;
+}
+
+void req_call_move(struct req *r, struct buf *b)
+{
+	memcpy(b->base, r->call, r->call_len);
+	r->call_large = b;
+	r->call = b->base;
+	r->call_max = (uint32_t)b->size;
 }
 
 enum req_peek req_peek_payload(const uint8_t *buf, size_t len, struct req_payload *o)
@@ -229,8 +256,9 @@ enum req_peek req_peek_payload(const uint8_t *buf, size_t len, struct req_payloa
 	default:
 		return REQ_PEEK_PLAIN;
 	}
-	if (call.proc != 7)
+	if (call.proc != 7 && call.proc != 9)
 		return REQ_PEEK_PLAIN;
+	o->more = call.proc == 9;
 	cursor_init_const(&c, buf, len);
 	cursor_skip(&c, args);
 	cursor_get_opaque(&c, 64, &n);
@@ -305,7 +333,7 @@ void put_call(uint32_t xid, uint32_t proc, uint64_t offset, uint32_t bytes, size
 	cursor_init(&c, rec, bytes + 256);
 	put_header(&c, xid, proc);
 	cursor_put_opaque(&c, fh, sizeof(fh));
-	if (proc == 7) {
+	if (proc == 7 || proc == 9) {
 		cursor_put_u64(&c, offset);
 		cursor_put_u32(&c, bytes);
 		cursor_put_u32(&c, 0);
@@ -315,6 +343,8 @@ void put_call(uint32_t xid, uint32_t proc, uint64_t offset, uint32_t bytes, size
 		*c.p++ = pattern(xid, i);
 	while (cursor_pos(&c) & 3)
 		*c.p++ = 0;
+	if (proc == 9)
+		cursor_put_fixed(&c, "what follows", 12);
 	put_record(rec, cursor_pos(&c), frag);
 	free(rec);
 }

@@ -17,6 +17,7 @@ struct seen {
 	uint32_t xid, call_len, record_len, payload_len;
 	uint8_t *payload;
 	uintptr_t phase;
+	bool tail; /* procedure 9: what stood behind the payload came too */
 };
 
 extern struct seen seen[CONNPLAY_CALLS];
@@ -41,7 +42,7 @@ void new_stream(void);
 /* A record in fragments of at most `frag` bytes, with an empty one in front when there are several. */
 void put_record(const uint8_t *rec, size_t len, size_t frag);
 uint8_t pattern(uint32_t xid, uint32_t i);
-/* `bytes` of arguments for a plain call; of payload for a WRITE (proc 7). */
+/* `bytes` of arguments for a plain call (8: one that may be long); of payload for a WRITE (7; 9: more follows). */
 void put_call(uint32_t xid, uint32_t proc, uint64_t offset, uint32_t bytes, size_t frag);
 void put_read(uint32_t xid, uint32_t count);
 void open_conn(void);

@@ -186,7 +186,7 @@ static unsigned run(struct v3play *p)
 static void begin(struct v3play *p, struct cursor *c, uint32_t prog, uint32_t proc)
 {
 	req_begin(&p->req, &p->env, p->ring, p->pool, &p->stats, &p->owner);
-	cursor_init(c, p->req.call, sizeof(p->req.call));
+	cursor_init(c, p->req.call, REQ_CALL_MAX);
 	put_header(p, c, prog, proc);
 }
 

@@ -319,6 +319,45 @@ START_TEST(long_calls_without_payload_are_cut_to_their_header)
 }
 END_TEST
 
+START_TEST(a_long_compound_gets_a_larger_buffer)
+{
+	size_t piece;
+
+	new_stream();
+	put_call(1, 8, 0, 60000, 1 << 20);
+	put_call(2, 1, 0, 4, 1 << 20);
+	for (piece = 4000; piece < 70000; piece += 7777) {
+		open_conn();
+		play(0, piece);
+		ck_assert_uint_eq(nseen, 2);
+		ck_assert_uint_eq(seen[0].call_len, 72 + 60000);
+		ck_assert_uint_eq(seen[0].record_len, 72 + 60000);
+		close_conn();
+	}
+}
+END_TEST
+
+START_TEST(operations_behind_a_payload_are_kept)
+{
+	size_t cut;
+
+	new_stream();
+	put_call(1, 9, 4097, 701, 300);
+	put_call(2, 7, 1, 5, 1 << 20);
+	for (cut = 0; cut <= stream_len; cut++) {
+		open_conn();
+		play(cut, SIZE_MAX);
+		ck_assert_uint_eq(nseen, 2);
+		ck_assert_uint_eq(seen[0].payload_len, 701);
+		ck_assert_uint_eq(seen[0].phase, 1);
+		ck_assert_uint_eq(seen[0].call_len, 92 + 12);
+		ck_assert(seen[0].tail);
+		ck_assert_uint_eq(seen[1].payload_len, 5);
+		close_conn();
+	}
+}
+END_TEST
+
 START_TEST(a_record_shorter_than_its_payload_says_so)
 {
 	new_stream();
@@ -495,6 +534,8 @@ static Suite *suite(void)
 	tcase_add_test(tc, a_connection_that_dies_waiting_for_a_buffer_leaves_the_queue);
 	tcase_add_test(tc, oversize_records_close_the_connection);
 	tcase_add_test(tc, long_calls_without_payload_are_cut_to_their_header);
+	tcase_add_test(tc, a_long_compound_gets_a_larger_buffer);
+	tcase_add_test(tc, operations_behind_a_payload_are_kept);
 	tcase_add_test(tc, a_record_shorter_than_its_payload_says_so);
 	tcase_add_test(tc, end_of_stream_inside_a_record_frees_everything);
 	tcase_add_test(tc, replies_still_go_out_after_the_peer_closed_its_side);

@@ -212,7 +212,7 @@ static void call(uint32_t prog, uint32_t vers, uint32_t proc)
 {
 	struct cursor c;
 
-	cursor_init(&c, r.call, sizeof(r.call));
+	cursor_init(&c, r.call, REQ_CALL_MAX);
 	put_header(&c, 77, prog, vers, proc);
 	r.call_len = r.record_len = (uint32_t)cursor_pos(&c);
 	req_dispatch(&r);
@@ -273,10 +273,10 @@ START_TEST(a_record_too_long_to_keep_is_garbage)
 {
 	struct cursor c;
 
-	cursor_init(&c, r.call, sizeof(r.call));
+	cursor_init(&c, r.call, REQ_CALL_MAX);
 	put_header(&c, 77, 100003, 3, 1);
-	r.call_len = sizeof(r.call);
-	r.record_len = sizeof(r.call) + 1;
+	r.call_len = REQ_CALL_MAX;
+	r.record_len = REQ_CALL_MAX + 1;
 	req_dispatch(&r);
 	ck_assert_uint_eq(accept_stat(), MSG_GARBAGE_ARGS);
 	req_retire(&r);

@@ -42,6 +42,8 @@ void req_begin(struct req *r, const struct proto_env *env, struct ring *ring, st
 {
 	(void)stats;
 	memset(r, 0, offsetof(struct req, call));
+	r->call = r->call_buf;
+	r->call_max = REQ_CALL_MAX;
 	r->call_len = r->record_len = 0;
 	r->data_len = 0;
 	r->env = env;
@@ -73,6 +75,19 @@ void req_set_state(struct req *r, enum req_state s) { r->state = s; }
 uint32_t req_reply_len(const struct req *r)
 {
 	return (uint32_t)cursor_pos(&r->reply) + r->data_len;
+}
+
+bool req_call_may_grow(const uint8_t *buf, size_t len)
+{
+	(void)buf;
+	(void)len;
+	return false;
+}
+
+void req_call_move(struct req *r, struct buf *b)
+{
+	(void)r;
+	(void)b;
 }
 
 enum req_peek req_peek_payload(const uint8_t *buf, size_t len, struct req_payload *o)
