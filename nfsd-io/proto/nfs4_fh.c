@@ -27,8 +27,7 @@ void v4_set_fh(struct req *r, const struct fh *fh, const struct handle_parts *p,
 
 	r->fh = *fh;
 	r->parts = *p;
-	if (r->file != file)
-		file_put(r->file);
+	file_put(r->file);
 	r->file = file;
 	v->have_fh = true;
 	v->have_id = false;

@@ -112,12 +112,17 @@ static uint32_t check_grace(struct req *r, const struct v4_opening *o)
 static uint32_t decode_attrs(struct req *r, struct v4_opening *o)
 {
 	createhow4 *how = &o->args.openhow.openflag4_u.how;
+	uint32_t st;
 
 	if (o->args.openhow.opentype != OPEN4_CREATE || how->mode == EXCLUSIVE4)
 		return NFS4_OK;
-	if (how->mode == EXCLUSIVE4_1)
-		return v4_sattr_decode(r, &how->createhow4_u.ch_createboth.cva_attrs, V4_SATTR_NEW, &o->attrs);
-	return v4_sattr_decode(r, &how->createhow4_u.createattrs, V4_SATTR_NEW, &o->attrs);
+	if (how->mode != EXCLUSIVE4_1)
+		return v4_sattr_decode(r, &how->createhow4_u.createattrs, V4_SATTR_NEW, &o->attrs);
+	st = v4_sattr_decode(r, &how->createhow4_u.ch_createboth.cva_attrs, V4_SATTR_NEW, &o->attrs);
+	/* The times may be needed for the verifier: suppattr_exclcreat is without them. */
+	if (!st && (o->attrs.s.set_atime != SATTR_LEAVE || o->attrs.s.set_mtime != SATTR_LEAVE))
+		st = NFS4ERR_INVAL;
+	return st;
 }
 
 /* --- what is granted --- */
@@ -323,11 +328,10 @@ static uint32_t carry_out(struct req *r, struct v4_opening *o)
 
 static uint32_t opened(struct req *r, struct v4_opening *o)
 {
-	uint32_t st;
+	uint32_t st = begin(r, o);
 
-	if (o->args.openhow.opentype == OPEN4_CREATE && o->args.claim.claim != CLAIM_NULL)
-		return NFS4ERR_INVAL;
-	st = begin(r, o);
+	if (!st && o->args.openhow.opentype == OPEN4_CREATE && o->args.claim.claim != CLAIM_NULL)
+		st = NFS4ERR_INVAL;
 	if (!st)
 		st = decode_attrs(r, o);
 	if (!st)

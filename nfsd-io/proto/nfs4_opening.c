@@ -10,6 +10,7 @@
 #include "nfsd-io/core/object.h"
 #include "nfsd-io/proto/act.h"
 #include "nfsd-io/proto/nfs4_open.h"
+#include "nfsd-io/proto/pseudo.h"
 #include "nfsd-io/proto/status.h"
 
 uint32_t v4_regular(const struct req *r, mode_t mode, bool open)
@@ -112,6 +113,14 @@ static uint32_t finish_name(struct req *r, struct v4_opening *o, const char *nam
 	return err ? status_nfs4(err) : NFS4_OK;
 }
 
+/* There are directories only. */
+static uint32_t in_pseudo(struct req *r, const char *name)
+{
+	const struct pseudo_node *here = pseudo_current(r), *n = here ? pseudo_child(here, name) : NULL;
+
+	return n && pseudo_visible(r, n) ? NFS4ERR_ISDIR : NFS4ERR_NOENT;
+}
+
 static uint32_t by_name(struct req *r, struct v4_opening *o)
 {
 	const component4 *c = &o->args.claim.open_claim4_u.file;
@@ -119,7 +128,7 @@ static uint32_t by_name(struct req *r, struct v4_opening *o)
 	uint32_t st = v4_name_check(c);
 
 	if (!st && v4_pseudo(r))
-		return make ? NFS4ERR_ROFS : NFS4ERR_NOENT;
+		return make ? NFS4ERR_ROFS : in_pseudo(r, c->component4_val);
 	if (!st)
 		st = v4_file(r, FILE_PATH);
 	if (!st && !S_ISDIR(r->file->type))

@@ -250,7 +250,7 @@ static uint32_t again(struct state4 *s, struct state4_seq *t, struct req *r)
 	struct handle_parts parts;
 
 	state4_tables(s)->replays++;
-	if (v4_room_left(r) < p->len)
+	if (v4_room(r, p->len))
 		return NFS4ERR_RESOURCE;
 	if (p->len)
 		cursor_put_fixed(&r->reply, p->data, p->len);

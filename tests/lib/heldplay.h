@@ -28,9 +28,9 @@ void v4_set_fh(struct req *r, const struct fh *fh, const struct handle_parts *p,
 	r->fh = *fh;
 }
 
-uint32_t v4_room_left(const struct req *r)
+uint32_t v4_room(struct req *r, uint32_t n)
 {
-	return (uint32_t)cursor_left(&r->reply);
+	return cursor_left(&r->reply) < n ? NFS4ERR_RESOURCE : NFS4_OK;
 }
 
 static uint64_t play_now(void)

@@ -153,7 +153,6 @@ START_TEST(a_long_answer_is_kept_whole)
 		memset(big, 0, sizeof(big));
 		cursor_init(&r->reply, big, sizeof(big));
 		v4(r)->op = OP_LOCK;
-		v4(r)->room = sizeof(big);
 		state4_seq_init(&seq, r);
 		state4_lock(play_state);
 		st = state4_seq_take(play_state, &seq, w, 1);
