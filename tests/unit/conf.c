@@ -167,7 +167,7 @@ END_TEST
 START_TEST(words_of_knfsd_that_mean_nothing_here_are_warned_about_precisely)
 {
 	ck_assert_int_eq(
-		load_text("[nfsd]\nrdma-port = 1\nudp = n\ntcp = y\nrdma = y\ngrace-time = 90\n"
+		load_text("[nfsd]\nrdma-port = 1\nudp = n\ntcp = y\nrdma = y\nscope = a\n"
 			  "[lockd]\nport = 4045\n[gssd]\nverbosity = 1\n"),
 		0);
 	ck_assert(told("a.conf:2: [nfsd] rdma-port: no effect: NFS over RDMA is not served"));
