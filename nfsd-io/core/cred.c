@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/siphash.h"
+
 /* Where the plain number is the 16-bit call of old. */
 #ifdef SYS_setgroups32
 #define CRED_SETGROUPS SYS_setgroups32
@@ -30,7 +32,7 @@
 static struct {
 	pthread_once_t once;
 	pthread_key_t assumed; /* struct cred * of the thread, counted */
-	uint64_t seed[2];
+	struct siphash_key seed;
 	bool switchable;
 	struct cred *self;
 } cred_server = { .once = PTHREAD_ONCE_INIT };
@@ -42,41 +44,12 @@ static int cred_gid_cmp(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static inline uint64_t cred_rotl(uint64_t x, int n)
-{
-	return x << n | x >> (64 - n);
-}
-
-static void cred_sip_round(uint64_t v[4])
-{
-	v[0] += v[1], v[2] += v[3];
-	v[1] = cred_rotl(v[1], 13) ^ v[0], v[3] = cred_rotl(v[3], 16) ^ v[2];
-	v[0] = cred_rotl(v[0], 32);
-	v[2] += v[1], v[0] += v[3];
-	v[1] = cred_rotl(v[1], 17) ^ v[2], v[3] = cred_rotl(v[3], 21) ^ v[0];
-	v[2] = cred_rotl(v[2], 32);
-}
-
-/* SipHash-2-4 over words: clients choose these numbers, so a guessable hash could be made to collide. */
+/* Clients choose these numbers, so a guessable hash could be made to collide. */
 static uint64_t cred_hash(const struct cred *c)
 {
-	const uint64_t *k = cred_server.seed;
-	uint64_t v[4] = { k[0] ^ 0x736f6d6570736575, k[1] ^ 0x646f72616e646f6d,
-			  k[0] ^ 0x6c7967656e657261, k[1] ^ 0x7465646279746573 };
+	const uint8_t *p = (const uint8_t *)&c->uid;
 
-	for (unsigned i = 0; i <= c->ngids; i++) {
-		uint64_t word = i < c->ngids ? (uint64_t)c->ngids << 32 | c->gids[i] :
-					       (uint64_t)c->uid << 32 | c->gid;
-
-		v[3] ^= word;
-		cred_sip_round(v);
-		cred_sip_round(v);
-		v[0] ^= word;
-	}
-	v[2] ^= 0xff;
-	for (int i = 0; i < 4; i++)
-		cred_sip_round(v);
-	return v[0] ^ v[1] ^ v[2] ^ v[3];
+	return siphash(&cred_server.seed, p, (const uint8_t *)(c->gids + c->ngids) - p);
 }
 
 static struct cred *cred_alloc(uid_t uid, gid_t gid, const gid_t *gids, unsigned ngids)
@@ -115,9 +88,9 @@ static void cred_server_init(void)
 	gid_t *gids = NULL;
 	int n, rc;
 
-	if (getrandom(cred_server.seed, sizeof(cred_server.seed), GRND_NONBLOCK) < 0) {
+	if (getrandom(&cred_server.seed, sizeof(cred_server.seed), GRND_NONBLOCK) < 0) {
 		clock_gettime(CLOCK_MONOTONIC, &now); /* better than a constant, early at boot */
-		cred_server.seed[0] = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
+		cred_server.seed.k[0] = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
 	}
 	if (syscall(SYS_capget, &hdr, data) == 0)
 		cred_server.switchable = (data[0].effective & 1u << CAP_SETUID) &&

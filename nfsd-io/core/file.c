@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/attr.h"
 #include "nfsd-io/core/object.h"
 #include "nfsd-io/core/sync.h"
 
@@ -116,6 +117,7 @@ int file_open(struct file **out, struct fdcache *c, struct root *r, const struct
 	if (!f)
 		return -ENOMEM;
 	f->refs = 1;
+	f->serial = attr_serial();
 	f->cache = c;
 	f->fh = *fh;
 	f->access = a;

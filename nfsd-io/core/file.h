@@ -32,6 +32,7 @@ struct file {
 	enum file_access access; /* FILE_WRITE serves READ too */
 	mode_t type;	      /* S_IFMT bits; never changes */
 	ino_t ino;
+	uint64_t serial;      /* of this opening, see attr.h; 0: none */
 	int path_fd;	      /* O_PATH|O_NOFOLLOW */
 	int fd;		      /* buffered; -1 below FILE_READ */
 	int dio_fd;	      /* O_DIRECT; -1 when the file system has none */

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
-#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +98,7 @@ int handle_key_load(struct handle_key **out, const char *path)
 
 	if (rc == 0)
 		rc = handle_key_new(out, secret);
-	OPENSSL_cleanse(secret, sizeof(secret));
+	explicit_bzero(secret, sizeof(secret));
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/attr.h"
 #include "nfsd-io/core/compat.h"
 
 #define RETRIES 8
@@ -137,8 +138,10 @@ void io_continue(struct io *io, enum dio_op op, uint64_t pos, const void *mem)
 
 int io_stat(struct io *io)
 {
-	io->have_st = fstat(io->file->fd, &io->st) == 0;
-	return io->have_st ? 0 : -errno;
+	int err = attr_stat(io->file, &io->st);
+
+	io->have_st = err == 0;
+	return err;
 }
 
 void io_finish(struct io *io, enum dio_op op)

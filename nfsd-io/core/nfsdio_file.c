@@ -10,6 +10,7 @@
 
 #include "nfsd-io/core/compat.h"
 #include "nfsd-io/core/io_int.h"
+#include "nfsd-io/core/attr.h"
 #include "nfsd-io/core/nfsdio_int.h"
 
 _Static_assert(DIO_DISPOSITION_COUNT <= NFSDIO_DECISIONS, "nfsdio_stats has room for each decision");
@@ -50,6 +51,7 @@ static int file_init(struct nfsdio_file *f, const struct nfsdio_file_params *p)
 	f->file.type = S_IFREG;
 	f->file.access = FILE_WRITE;
 	f->file.path_fd = -1;
+	f->file.serial = attr_serial();
 	f->file.ino = st.st_ino;
 	f->file.root = &f->root;
 	f->root.dev = st.st_dev;

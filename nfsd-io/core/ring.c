@@ -294,13 +294,22 @@ static bool deliver(struct ring *r)
 	return any;
 }
 
+static _Thread_local uint64_t batch, batches;
+
+uint64_t ring_batch(void)
+{
+	return batch;
+}
+
 void ring_run(struct ring *r, void (*turn)(void *arg), void *arg)
 {
 	while (!atomic_load(&r->stop)) {
 		r->engine->collect(r, !r->ready && !atomic_load(&r->posted));
 		take_posted(r);
+		batch = ++batches;
 		if (deliver(r) && turn)
 			turn(arg);
 	}
+	batch = 0;
 	atomic_store(&r->stop, false);
 }

@@ -133,6 +133,13 @@ int ring_buffer_register(struct ring *r, unsigned index, void *base, size_t len)
 void ring_run(struct ring *r, void (*turn)(void *arg), void *arg);
 void ring_stop(struct ring *r); /* from any thread */
 
+/*
+ * The number of the batch of completions this thread is delivering in
+ * ring_run(), never used again on it: whatever it comes to know during a batch
+ * is younger than all of the batch's completions.  0: not in ring_run().
+ */
+uint64_t ring_batch(void);
+
 /* Operations started and not over; for drain and tests. */
 unsigned ring_inflight(const struct ring *r);
 

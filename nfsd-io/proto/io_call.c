@@ -3,13 +3,11 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/attr.h"
 #include "nfsd-io/proto/access.h"
 #include "nfsd-io/proto/act.h"
-
-#define ACL_XATTR "system.posix_acl_access"
 
 static_assert(sizeof(struct io_call) <= sizeof(((struct req *)0)->proc_data), "an I/O call fits its request");
 
@@ -40,7 +38,7 @@ static enum req_step_result permit(struct req *r)
 	struct io_call *c = io_call(r);
 
 	if (c->want && r->cred->uid != 0 && r->cred->uid != c->st.st_uid) {
-		if (fgetxattr(r->file->fd, ACL_XATTR, NULL, 0) > 0)
+		if (attr_acl(r->file))
 			return req_offload(r, permit_work, permitted);
 		if (!access_mode(&c->st, r->cred, c->want))
 			return c->fail(r, -EACCES);
@@ -51,11 +49,10 @@ static enum req_step_result permit(struct req *r)
 static enum req_step_result opened(struct req *r)
 {
 	struct io_call *c = io_call(r);
+	int err = r->err ? r->err : attr_stat(r->file, &c->st);
 
-	if (r->err)
-		return c->fail(r, r->err);
-	if (fstat(r->file->fd, &c->st))
-		return c->fail(r, -errno);
+	if (err)
+		return c->fail(r, err);
 	if (!c->st.st_nlink) {
 		/* Removed behind our back: let its space go. */
 		fdcache_forget(r->env->files, &r->fh);
@@ -102,9 +99,9 @@ enum req_step_result io_call_opened(struct req *r, req_step *go)
 	struct io_call *c = io_call(r);
 
 	c->go = go;
-	r->err = 0;
-	if (fstat(r->file->fd, &c->st))
-		return c->fail(r, -errno);
+	r->err = attr_stat(r->file, &c->st);
+	if (r->err)
+		return c->fail(r, r->err);
 	c->have_st = true;
 	return r->cred ? permitted(r) : req_offload(r, cred_work, permitted);
 }
@@ -165,6 +162,6 @@ const struct stat *io_call_after(struct req *r, const struct io *io)
 	if (io->have_st)
 		c->st = io->st;
 	else
-		c->have_st = !fstat(r->file->fd, &c->st);
+		c->have_st = !attr_stat(r->file, &c->st);
 	return c->have_st ? &c->st : NULL;
 }

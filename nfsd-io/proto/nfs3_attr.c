@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/attr.h"
 #include "nfsd-io/proto/excl.h"
 #include "nfsd-io/proto/status.h"
 #include "nfsd-io/proto/v3.h"
@@ -12,8 +13,10 @@
 
 static int getattr_stat(struct req *r, struct stat *st)
 {
-	if (fstat(r->file->path_fd, st))
-		return -errno;
+	int err = attr_stat(r->file, st);
+
+	if (err)
+		return err;
 	return st->st_nlink ? 0 : -ESTALE;
 }
 
