@@ -33,7 +33,7 @@ static struct {
 	pthread_once_t once;
 	pthread_key_t assumed; /* struct cred * of the thread, counted */
 	struct siphash_key seed;
-	bool switchable;
+	bool switchable, overrides;
 	struct cred *self;
 } cred_server = { .once = PTHREAD_ONCE_INIT };
 
@@ -95,6 +95,7 @@ static void cred_server_init(void)
 	if (syscall(SYS_capget, &hdr, data) == 0)
 		cred_server.switchable = (data[0].effective & 1u << CAP_SETUID) &&
 					 (data[0].effective & 1u << CAP_SETGID);
+	cred_server.overrides = geteuid() == 0 && (data[0].effective & 1u << CAP_DAC_OVERRIDE);
 	rc = pthread_key_create(&cred_server.assumed, cred_thread_exit);
 	n = getgroups(0, NULL);
 	if (n > 0) {
@@ -146,6 +147,11 @@ bool cred_switchable(void)
 {
 	pthread_once(&cred_server.once, cred_server_init);
 	return cred_server.switchable;
+}
+
+bool cred_overrides(void)
+{
+	return cred_switchable() && cred_server.overrides;
 }
 
 /*

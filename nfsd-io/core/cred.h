@@ -31,6 +31,12 @@ bool cred_in_group(const struct cred *c, gid_t gid);
 bool cred_switchable(void);
 
 /*
+ * Is the server root with CAP_DAC_OVERRIDE, and may it act as others?  Then
+ * mode bits and ACLs alone say what anybody else may do.
+ */
+bool cred_overrides(void);
+
+/*
  * Take on `c` for the file system calls of this thread only (raw setgroups,
  * setfsgid, setfsuid); NULL is the server itself.  Remembers what the thread
  * has, so that repeating costs nothing.  0 or -errno; on failure the thread

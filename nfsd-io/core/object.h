@@ -26,6 +26,12 @@ int object_name_check(const char *name, unsigned len);
  */
 int object_lookup(struct root *r, int dirfd, const char *name);
 
+/*
+ * As object_lookup() for a name other than "." and "..", but never blocks:
+ * -EAGAIN when the kernel would have to ask the file system.
+ */
+int object_lookup_cached(int dirfd, const char *name);
+
 /* Re-open an O_PATH descriptor through /proc/self/fd with `flags` (O_CLOEXEC|O_NOCTTY|O_NONBLOCK added). */
 int object_reopen(int path_fd, int flags);
 

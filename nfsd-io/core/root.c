@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "nfsd-io/core/pathmap.h"
@@ -180,6 +182,33 @@ int root_open(struct root **out, const struct root_params *p, const char **why)
 fail:
 	root_put(r);
 	return rc;
+}
+
+unsigned root_mount_flags(struct root *r)
+{
+	uint64_t old = atomic_load_explicit(&r->mount_flags, memory_order_relaxed), now;
+	struct timespec ts;
+	struct statvfs sv;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	now = (uint64_t)ts.tv_sec + 1; /* never 0, which is "not read yet" */
+	if (old >> 32 == now)
+		return (uint32_t)old;
+	/* What cannot be told is what allows least. */
+	if (fstatvfs(r->fd, &sv) < 0)
+		sv.f_flag = ST_RDONLY | ST_NOEXEC;
+	atomic_store_explicit(&r->mount_flags, now << 32 | (uint32_t)sv.f_flag, memory_order_relaxed);
+	return (uint32_t)sv.f_flag;
+}
+
+bool root_plain_modes(const struct root *r)
+{
+	static const char *const plain[] = { "ext2", "ext3", "ext4", "xfs", "tmpfs", "f2fs" };
+
+	for (unsigned i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		if (!strcmp(r->probe.fstype, plain[i]))
+			return true;
+	return false;
 }
 
 struct root *root_get(struct root *r)

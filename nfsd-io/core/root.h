@@ -60,6 +60,7 @@ struct root {
 	struct probe probe;
 	struct root_io io;
 	struct root_stats *stats; /* ROOT_WORKERS banks */
+	_Atomic uint64_t mount_flags; /* root_mount_flags()' own: flags, and when they were read */
 	_Atomic bool retired;	  /* unexported: fdcache keeps no more files of it */
 };
 
@@ -76,6 +77,10 @@ struct root_params {
  * -ENOENT, -ENOTDIR, -EACCES, -ENOTSUP (fail_unsupported and mode not effective).
  */
 int root_open(struct root **out, const struct root_params *p, const char **why);
+/* ST_RDONLY, ST_NOEXEC ... of the mount as of a second ago at most. */
+unsigned root_mount_flags(struct root *r);
+/* Do mode and ACL decide alone who may do what (no permission check of the file system's own)? */
+bool root_plain_modes(const struct root *r);
 struct root *root_get(struct root *r);
 void root_put(struct root *r);
 

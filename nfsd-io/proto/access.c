@@ -7,9 +7,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "nfsd-io/core/attr.h"
 
 #define GROUPS_NS (60 * UINT64_C(1000000000)) /* looked-up groups are believed this long */
 
@@ -181,6 +184,28 @@ bool access_mode(const struct stat *st, const struct cred *c, unsigned want)
 	return bits & want;
 }
 
+#define NOBODY 65534 /* also what an id without a mapping is shown as: such have rules of their own */
+
+int access_known(struct root *root, const struct file *f, const struct stat *st, const struct cred *c)
+{
+	unsigned flags = root_mount_flags(root), bits = st->st_mode;
+
+	if (!cred_overrides() || !root_plain_modes(root) || st->st_uid == NOBODY || st->st_gid == NOBODY ||
+	    attr_acl(f))
+		return -1;
+	if (c->uid == st->st_uid)
+		bits >>= 6;
+	else if (cred_in_group(c, st->st_gid))
+		bits >>= 3;
+	if (c->uid == 0)
+		bits |= R_OK | W_OK | (S_ISDIR(st->st_mode) || (st->st_mode & 0111) ? X_OK : 0);
+	if (attr_immutable(f) || (flags & ST_RDONLY))
+		bits &= ~(unsigned)W_OK;
+	if ((flags & ST_NOEXEC) && S_ISREG(st->st_mode))
+		bits &= ~(unsigned)X_OK;
+	return bits & (R_OK | W_OK | X_OK);
+}
+
 int access_kernel(int fd, int mode)
 {
 	/*
@@ -210,7 +235,8 @@ static const struct right file_rights[] = {
 	{ACCESS_XALIST, R_OK, false},  {0, 0, false},
 };
 
-uint32_t access_rights(const struct req *r, uint32_t asked, uint32_t *supported)
+/* `known`: from access_known(); -1: the kernel is asked. */
+static uint32_t rights(const struct req *r, uint32_t asked, uint32_t *supported, int known)
 {
 	const struct right *t = S_ISDIR(r->file->type) ? dir_rights : file_rights;
 	uint32_t got = 0;
@@ -220,8 +246,25 @@ uint32_t access_rights(const struct req *r, uint32_t asked, uint32_t *supported)
 		if (!(asked & t->bit))
 			continue;
 		*supported |= t->bit;
-		if (!(t->modifies && !r->opts->rw) && !access_kernel(r->file->path_fd, t->mode))
+		if (t->modifies && !r->opts->rw)
+			continue;
+		if (known < 0 ? !access_kernel(r->file->path_fd, t->mode) : !(t->mode & ~known))
 			got |= t->bit;
 	}
 	return got;
+}
+
+uint32_t access_rights(const struct req *r, uint32_t asked, uint32_t *supported)
+{
+	return rights(r, asked, supported, -1);
+}
+
+bool access_rights_known(const struct req *r, const struct stat *st, uint32_t asked, uint32_t *supported,
+			 uint32_t *granted)
+{
+	int known = access_known(r->export->root, r->file, st, r->cred);
+
+	if (known >= 0)
+		*granted = rights(r, asked, supported, known);
+	return known >= 0;
 }
