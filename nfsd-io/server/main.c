@@ -74,6 +74,8 @@ int main(int argc, char **argv)
 	static char help[] = "--help";
 	const struct cli_verb *v;
 
+	if (word && !strcmp(word, "serve"))
+		process_hold_hup();
 	process_hold_std();
 	if (!word) {
 		usage(stderr);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@
 static mode_t old_umask;
 static struct rlimit old_nofile;
 static sigset_t old_mask;
+static bool held; /* old_mask is set */
 
 static void drop_sys_resource(void)
 {
@@ -32,6 +34,16 @@ static void drop_sys_resource(void)
 	d[0].permitted &= ~bit;
 	d[0].inheritable &= ~bit;
 	syscall(SYS_capset, &h, d); /* less is always allowed */
+}
+
+void process_hold_hup(void)
+{
+	sigset_t hup;
+
+	sigemptyset(&hup);
+	sigaddset(&hup, SIGHUP);
+	sigprocmask(SIG_BLOCK, &hup, &old_mask);
+	held = true;
 }
 
 void process_hold_std(void)
@@ -54,7 +66,7 @@ void process_prepare(sigset_t *waited)
 	sigaddset(waited, SIGINT);
 	sigaddset(waited, SIGHUP);
 	sigaddset(waited, SIGCHLD);
-	sigprocmask(SIG_BLOCK, waited, &old_mask);
+	sigprocmask(SIG_BLOCK, waited, held ? NULL : &old_mask);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	old_umask = umask(0);

@@ -17,6 +17,11 @@ struct process_fds {
  */
 void process_hold_std(void);
 /*
+ * A reload asked for while the server still starts waits until it can be done,
+ * and does not end it.  First of all, for a server.
+ */
+void process_hold_hup(void);
+/*
  * Block the signals the server waits for (into *waited), ignore SIGPIPE and
  * SIGXFSZ (a WRITE past RLIMIT_FSIZE answers EFBIG), clear the umask, raise
  * RLIMIT_NOFILE to its hard limit, and drop CAP_SYS_RESOURCE, so that no

@@ -9,6 +9,11 @@
 
 #include "nfsd-io/server/conn.h"
 
+/*
+ * The kernel fills up to this much of a payload before it tells: less waking
+ * up, and conn_late() still sees a peer advance that is just fast enough.
+ */
+#define PIECE (256u << 10)
 #define PAGE 4096u /* what a payload's phase is measured in, whatever the machine's page */
 
 static struct conn *conn_of_op(struct op *op)
@@ -406,6 +411,7 @@ static void start(struct conn *c)
 	struct recv *r = &c->recv;
 	void *to = r->in;
 	size_t len = r->ask;
+	int flags = 0;
 
 	r->direct = false;
 	if (r->req && r->phase == RECV_PAYLOAD) {
@@ -417,6 +423,8 @@ static void start(struct conn *c)
 			r->direct = true;
 			to = (uint8_t *)q->payload_data + q->payload_len;
 			len = left < run ? left : run;
+			len = len < PIECE ? len : PIECE;
+			flags = MSG_WAITALL;
 		}
 	}
 	if (recv_partial(c)) {
@@ -427,7 +435,7 @@ static void start(struct conn *c)
 		r->since_ns = 0;
 	}
 	r->busy = true;
-	ring_recv(c->w->ring, &r->op, c->fd, to, len, 0);
+	ring_recv(c->w->ring, &r->op, c->fd, to, len, flags);
 }
 
 void recv_turn(struct conn *c)
