@@ -36,6 +36,10 @@ for rule in page seed mainline dontcache-ends; do
 done
 is "payloads went where they were received: copied bytes are few" \
 	"$(daemon_stat '.rpc | .payload_copied * 10 < .payload_in_place')" true
+before=$(daemon_stat .rpc.payload_copied)
+ok "64 WRITEs of 1 MiB" "$BUILDDIR/tools/nfsload" -s 1M -t 64M "$DAEMON_HOST" "$DAEMON_PORT" "$FS_DIR/page"
+copied=$(($(daemon_stat .rpc.payload_copied) - before))
+ok "less than one percent of them was copied: $copied bytes" test $((copied * 100)) -lt $((64 << 20))
 ok "stats speaks to people too" daemon_ctl stats
 ok "and so does status" daemon_ctl status
 ok_here "daemon drains and exits 0" daemon_stop
