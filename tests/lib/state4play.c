@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-uint64_t play_now_ns = 1000 * STATE4_SECOND;
+_Atomic uint64_t play_now_ns = 1000 * STATE4_SECOND;
 unsigned play_dropped;
 
 static uint64_t now_ns(void)

@@ -11,7 +11,7 @@
 
 #define LEASE 90
 
-extern uint64_t play_now_ns;
+extern _Atomic uint64_t play_now_ns;
 extern unsigned play_dropped; /* times a client's opens were dropped */
 
 /* The state of a fresh start; dir NULL: no records. */
