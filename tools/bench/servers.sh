@@ -76,11 +76,13 @@ srv_cache_kb() { # NAME: page cache charged to the server
 
 srv_rss_kb() { awk '/^VmRSS/ { print $2 }' "/proc/${SRV_PID[$1]}/status"; }
 
-# Times a thread of its own went to sleep and was woken.  The kernel keeps one io-wq thread a ring that has used any, and
-# looks at it every five seconds: that is not the server's doing.
+# Times a thread of its own went to sleep and was woken: nfsd-io's workers, which have names, or all of another server's.
+# The kernel keeps one io-wq thread a ring that has used any, and looks at it every five seconds: not the server's doing.
 srv_wakeups() { # NAME
-	awk '/^Name:/ { own = $2 !~ /^iou-wrk-/ } /^voluntary_ctxt/ && own { n += $2 } END { print n + 0 }' \
-		"/proc/${SRV_PID[$1]}"/task/*/status
+	local workers='.' task=/proc/${SRV_PID[$1]}/task
+	! grep -qE '^nfsd-io/w[0-9]' "$task"/*/comm || workers='^nfsd-io/w[0-9]'
+	awk -v workers="$workers" '/^Name:/ { own = $2 ~ workers && $2 !~ /^iou-wrk-/ }
+		/^voluntary_ctxt/ && own { n += $2 } END { print n + 0 }' "$task"/*/status
 }
 
 # --- starting ----------------------------------------------------------------------------
