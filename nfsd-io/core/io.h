@@ -85,6 +85,8 @@ void read_start(struct read_io *r);
  * The same in two, for those who choose by the plan where the bytes go.  `room`: bytes of buffer
  * there will be.  A pipe takes plans of one segment and must hold that from its first byte.
  */
+/* Is a pipe worth a try?  Not after several that this root's file system refused outright. */
+bool read_may_splice(const struct root *root);
 void read_plan(struct read_io *r, size_t room);
 void read_go(struct read_io *r);
 void write_start(struct write_io *w);

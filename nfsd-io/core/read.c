@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
+#include <errno.h>
 
 #include "nfsd-io/core/io_int.h"
 
 /* Room for the partial blocks on both sides of a request; the pool's sizes count on it. */
 #define READ_SLACK (2 * 4096)
+#define SPLICE_REFUSALS 8
 
 size_t read_space(uint32_t count)
 {
@@ -109,6 +111,20 @@ static void give_up(struct read_io *r)
 	r->io.done(&r->io);
 }
 
+bool read_may_splice(const struct root *root)
+{
+	return atomic_load_explicit(&root->splice_refusals, memory_order_relaxed) < SPLICE_REFUSALS;
+}
+
+/* One EINVAL may be an alignment that changed; a file system without splice refuses every time. */
+static void learn(struct root *root, int res)
+{
+	if (res == -EINVAL || res == -EOPNOTSUPP || res == -ENOSYS || res == -EPERM)
+		atomic_fetch_add_explicit(&root->splice_refusals, 1, memory_order_relaxed);
+	else if (res > 0 && atomic_load_explicit(&root->splice_refusals, memory_order_relaxed))
+		atomic_store_explicit(&root->splice_refusals, 0, memory_order_relaxed);
+}
+
 /* All of it, or all there is of the file: whatever else happens is for the other way to sort out. */
 static void on_splice(struct op *op, int res, bool more)
 {
@@ -117,6 +133,7 @@ static void on_splice(struct op *op, int res, bool more)
 	const struct dio_plan *p = &io->plan;
 
 	(void)more;
+	learn(io->file->root, res);
 	if (res > 0) {
 		io_moved(io, DIO_READ, (uint32_t)res);
 		r->pipe->held += (uint32_t)res;

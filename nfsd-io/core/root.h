@@ -61,6 +61,7 @@ struct root {
 	struct root_io io;
 	struct root_stats *stats; /* ROOT_WORKERS banks */
 	_Atomic uint64_t mount_flags; /* root_mount_flags()' own: flags, and when they were read */
+	_Atomic unsigned splice_refusals; /* in a row, at the file system's or the system's door: see read_may_splice() */
 	_Atomic bool retired;	  /* unexported: fdcache keeps no more files of it */
 };
 

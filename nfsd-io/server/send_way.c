@@ -10,7 +10,8 @@ static void add(_Atomic uint64_t *n, uint64_t by)
 
 struct pipe *send_pipe(struct conn *c, const struct read_io *io)
 {
-	const struct root_io *want = &io->io.file->root->io;
+	const struct root *root = io->io.file->root;
+	const struct root_io *want = &root->io;
 	const struct dio_segment *seg = &io->io.plan.seg[0];
 	const struct reply_facts f = {
 		.want = want->reply,
@@ -18,7 +19,7 @@ struct pipe *send_pipe(struct conn *c, const struct read_io *io)
 		.calls = c->running,
 		.direct = seg->kind == DIO_DIRECT,
 		.splice_buffered = want->splice_buffered,
-		.can_splice = c->w->pipes && c->state == CONN_OPEN,
+		.can_splice = c->w->pipes && c->state == CONN_OPEN && read_may_splice(root),
 	};
 	struct pipe *p;
 

@@ -135,6 +135,20 @@ START_TEST(short_of_the_end_a_buffer_is_asked_for)
 }
 END_TEST
 
+START_TEST(a_file_system_that_refuses_every_time_is_asked_no_more)
+{
+	for (int i = 0; i < 7; i++)
+		READ_AT(0, 40000, -EINVAL);
+	ck_assert(read_may_splice(&f.root));
+	READ_AT(0, 40000, FAKERING_ALL);
+	for (int i = 0; i < 8; i++) {
+		ck_assert(read_may_splice(&f.root));
+		READ_AT(0, 40000, i % 2 ? -EINVAL : -EPERM);
+	}
+	ck_assert(!read_may_splice(&f.root));
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("read_pipe");
@@ -146,6 +160,7 @@ static Suite *suite(void)
 	tcase_add_test(t, expanded_loses_its_front_and_its_tail);
 	tcase_add_test(t, eof_is_told_by_the_size);
 	tcase_add_test(t, short_of_the_end_a_buffer_is_asked_for);
+	tcase_add_test(t, a_file_system_that_refuses_every_time_is_asked_no_more);
 	suite_add_tcase(s, t);
 	return s;
 }
