@@ -32,6 +32,7 @@ static const char usage[] =
 	"  -v            verify: read everything back after writing; check contents when reading\n"
 	"  -f NAME       file or directory in the export (nfsload)\n"
 	"  -n            remove the file first\n"
+	"  -V VERSION    of NFS: 3 (default) or 4 (4.2, one slot of a session for each call in flight)\n"
 	"  -M PORT       where MOUNT is served (PORT)\n"
 	"  -p PID        report the CPU seconds this process (the server) used\n"
 	"  -C            CSV; -CC with a line of names before it\n";
@@ -88,6 +89,7 @@ static int option(int opt, const char *arg)
 	case 'v': work.verify = true; break;
 	case 'f': work.name = arg; break;
 	case 'n': work.fresh = true; break;
+	case 'V': client.proto = number(arg, 3, 4) == 4 ? &v4_proto : &v3_proto; break;
 	case 'M': client.mount_port = number(arg, 1, 65535); break;
 	case 'p': server = number(arg, 1, INT32_MAX); break;
 	case 'C': csv++; break;
@@ -105,14 +107,14 @@ static int parse(int argc, char **argv)
 {
 	int opt;
 
+	client.proto = &v3_proto;
 	client.links = 1;
 	client.depth = 16;
-	while ((opt = getopt(argc, argv, "w:rs:t:o:N:c:d:R:m:T:a:yvf:nM:p:C")) != -1)
+	while ((opt = getopt(argc, argv, "w:rs:t:o:N:c:d:R:m:T:a:yvf:nM:p:CV:")) != -1)
 		if (option(opt, optarg))
 			return -1;
 	if (argc - optind != 3 || (!is_io() && !meta_knows(work.kind) && strcmp(work.kind, "idle")))
 		return -1;
-	client.proto = &v3_proto;
 	client.host = argv[optind];
 	client.port = number(argv[optind + 1], 1, 65535);
 	if (!client.mount_port)

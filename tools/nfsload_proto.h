@@ -31,6 +31,10 @@ enum op_kind {
 	OP_REMOVE,
 	OP_READDIR, /* offset: cookie, len: bytes -> cookie, count: entries, eof */
 	OP_READDIRPLUS,
+	OP_HELLO,   /* v4 alone, as those below */
+	OP_SESSION, /* len: slots, count: its number */
+	OP_READY,
+	OP_OPEN, /* fh, name -> got */
 };
 
 struct proto_fh {
@@ -70,11 +74,11 @@ struct proto {
 	 * The call for l->op, with its record mark, into `buf` (PROTO_CALL_MAX); returns its length.  A WRITE's payload
 	 * and padding follow it on the wire and are not put.  xid is the lane's.
 	 */
-	size_t (*call)(const struct lane *l, uint32_t xid, uint8_t *buf);
+	size_t (*call)(struct lane *l, uint32_t xid, uint8_t *buf);
 	/* The answer into l->op from a reply after its xid; a READ's payload is what is at in->at then. */
 	void (*reply)(struct lane *l, struct wire_in *in);
 };
 
-extern const struct proto v3_proto;
+extern const struct proto v3_proto, v4_proto;
 
 #endif

@@ -99,7 +99,7 @@ static uint8_t *put_args(uint8_t *p, const struct op *op)
 	}
 }
 
-static size_t v3_call(const struct lane *l, uint32_t xid, uint8_t *buf)
+static size_t v3_call(struct lane *l, uint32_t xid, uint8_t *buf)
 {
 	const struct op *op = &l->op;
 	uint8_t *end = put_args(put_header(buf, l->link->client, xid, op->kind), op);
@@ -203,8 +203,7 @@ static void get_results(struct wire_in *in, struct op *op)
 	case OP_READDIRPLUS:
 		get_page(in, op);
 		break;
-	case OP_NULL:
-	case OP_REMOVE:
+	default:
 		break;
 	}
 }

@@ -30,16 +30,6 @@ static enum req_step_result io_fail(struct req *r, int err)
 	return v4_over(r, status_nfs4(err));
 }
 
-static void get_stateid(struct cursor *c, stateid4 *id)
-{
-	const uint8_t *other;
-
-	id->seqid = cursor_get_u32(c);
-	other = cursor_get_fixed(c, NFS4_OTHER_SIZE);
-	if (other)
-		memcpy(id->other, other, NFS4_OTHER_SIZE);
-}
-
 /* What a step that the operation begins with came to. */
 static uint32_t begun(enum req_step_result res)
 {
@@ -162,7 +152,7 @@ static uint32_t begin(struct req *r, req_step *go)
 	struct io_call *c = io_call(r);
 	stateid4 id;
 
-	get_stateid(&r->args, &id);
+	v4_get_stateid(&r->args, &id);
 	c->offset = cursor_get_u64(&r->args);
 	c->count = cursor_get_u32(&r->args);
 	return cursor_ok(&r->args) ? open_for(r, &id, STATE4_READ, go) : NFS4ERR_BADXDR;
@@ -260,7 +250,7 @@ uint32_t v4_write(struct req *r)
 	struct io_call *c = io_call(r);
 	stateid4 id;
 
-	get_stateid(&r->args, &id);
+	v4_get_stateid(&r->args, &id);
 	c->offset = cursor_get_u64(&r->args);
 	c->stable = cursor_get_u32(&r->args);
 	c->count = cursor_get_u32(&r->args);

@@ -215,15 +215,12 @@ static uint32_t change(struct req *r, const stateid4 *id, const struct v4_sattr 
 static uint32_t setattr(struct req *r, struct v4_attrs *set)
 {
 	struct v4_sattr a;
-	const uint8_t *other;
 	uint32_t status;
 	stateid4 id;
 
-	id.seqid = cursor_get_u32(&r->args);
-	other = cursor_get_fixed(&r->args, sizeof(id.other));
-	if (!other)
+	v4_get_stateid(&r->args, &id);
+	if (!cursor_ok(&r->args))
 		return NFS4ERR_BADXDR;
-	memcpy(id.other, other, sizeof(id.other));
 	status = v4_sattr_get(r, &r->args, V4_SATTR_SET, &a);
 	if (!status)
 		status = v4_file(r, FILE_PATH);

@@ -25,6 +25,7 @@
 #include "nfsd-io/proto/act.h"
 #include "nfsd-io/proto/io_call.h"
 #include "nfsd-io/proto/req.h"
+#include "nfsd-io/proto/state4.h"
 #include "rpc/codec.h"
 #include "rpc/nfs4.h"
 
@@ -245,6 +246,16 @@ uint32_t v4_open(struct req *r), v4_open_confirm(struct req *r), v4_open_downgra
 /* nfs4_lock.c */
 uint32_t v4_lock(struct req *r), v4_lockt(struct req *r), v4_locku(struct req *r), v4_release_lockowner(struct req *r);
 /* nfs4_space.c, nfs4_copy.c, nfs4_xattr.c (4.2) */
+void v4_get_stateid(struct cursor *c, stateid4 *id);
+/*
+ * The current object's file for a stateid, counted: that of its open, or opened anew with the
+ * caller's rights looked at, for a special one.  Offload threads.
+ */
+uint32_t v4_file_by_id(struct req *r, const stateid4 *id, enum state4_use use, struct file **out);
+/* Data or blocks of the open file `f` were changed: stable on a sync export.  0 or -errno. */
+int v4_changed(struct req *r, struct file *f);
+/* A range to be changed: NFS4ERR_INVAL when it has no end, FBIG when no file reaches that far. */
+uint32_t v4_range_check(uint64_t offset, uint64_t len);
 uint32_t v4_seek(struct req *r), v4_allocate(struct req *r), v4_deallocate(struct req *r), v4_copy(struct req *r),
 	v4_clone(struct req *r), v4_getxattr(struct req *r), v4_setxattr(struct req *r), v4_listxattrs(struct req *r),
 	v4_removexattr(struct req *r);
