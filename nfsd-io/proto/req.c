@@ -185,7 +185,7 @@ static const struct req_proc *find_proc(struct req *r, struct msg_error *err)
 		p++;
 		n--;
 	}
-	if ((r->env->versions_off & REQ_VERS4_ALL) == REQ_VERS4_ALL)
+	if (!r->env->state || (r->env->versions_off & REQ_VERS4_ALL) == REQ_VERS4_ALL)
 		n--;
 	return dispatch_find(p, n, &r->hdr, err);
 }

@@ -47,7 +47,7 @@ struct conf {
 	uint16_t port;    /* 2049; embedded default 20490 */
 	unsigned threads; /* 0 = one per CPU */
 	char *numa;       /* a place_wish, as written */
-	bool vers3, vers4;
+	bool vers3, vers4, vers40, vers41, vers42;
 	unsigned lease_s, grace_s; /* NFSv4 */
 	uint32_t max_read, max_write; /* bytes */
 	unsigned max_connections;

@@ -30,6 +30,9 @@ const struct conf_key conf_table[] = {
 	{"nfsd", "vers3", CONF_BOOL, AT(vers3), 0, 0, NULL, "y", RESTART, 0, "serve NFSv3"},
 	{"nfsd", "vers4", CONF_BOOL, AT(vers4), 0, 0, NULL, "y", RESTART, 0,
 	 "serve NFSv4.0, 4.1 and 4.2"},
+	{"nfsd", "vers4.0", CONF_BOOL, AT(vers40), 0, 0, NULL, "y", RESTART, 0, "with vers4: serve NFSv4.0"},
+	{"nfsd", "vers4.1", CONF_BOOL, AT(vers41), 0, 0, NULL, "y", RESTART, 0, "with vers4: serve NFSv4.1"},
+	{"nfsd", "vers4.2", CONF_BOOL, AT(vers42), 0, 0, NULL, "y", RESTART, 0, "with vers4: serve NFSv4.2"},
 	{"nfsd", "lease-time", CONF_NUMBER, AT(lease_s), 1, 3600, NULL, "90", RESTART, 0,
 	 "seconds an NFSv4 client may be silent before others can take what it holds"},
 	{"nfsd", "grace-time", CONF_NUMBER, AT(grace_s), 1, 3600, NULL, "90", RESTART, 0,
@@ -109,9 +112,6 @@ static const struct {
 	const char *word;
 } knfsd[] = {
 	{"nfsd", "vers2", 0, "NFSv2 is not served"},
-	{"nfsd", "vers4.0", 1, "all minor versions are served, or none: [nfsd] vers4"},
-	{"nfsd", "vers4.1", 1, "all minor versions are served, or none: [nfsd] vers4"},
-	{"nfsd", "vers4.2", 1, "all minor versions are served, or none: [nfsd] vers4"},
 	{"nfsd", "tcp", 1, "TCP is the only transport"},
 	{"nfsd", "udp", 0, "NFS over UDP is not served"},
 	{"nfsd", "rdma", 0, "NFS over RDMA is not served"},

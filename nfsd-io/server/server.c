@@ -114,7 +114,9 @@ static int make_state(struct server *s, const struct conf *c)
 	};
 	int err;
 
-	if (!c->vers4)
+	s->env.versions_off = (c->vers40 ? 0 : REQ_VERS4(0)) | (c->vers41 ? 0 : REQ_VERS4(1)) |
+			      (c->vers42 ? 0 : REQ_VERS4(2));
+	if (!c->vers4 || s->env.versions_off == REQ_VERS4_ALL)
 		return 0;
 	err = state4_new(&s->env.state, &p);
 	if (!err)
@@ -283,6 +285,8 @@ static void start_portmap(struct server *s, const struct conf *c, unsigned netwo
 	for (i = 0; i < req_nprograms && n < 8; i++) {
 		bool mount = req_programs[i].prog == MOUNT3_PROGRAM;
 
+		if (req_programs[i].vers == 4 && !s->env.state)
+			continue;
 		e[n++] = (struct portmap_entry){
 			.prog = req_programs[i].prog,
 			.vers = req_programs[i].vers,

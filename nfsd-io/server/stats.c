@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "nfsd-io/proto/state4.h"
+#include "nfsd-io/proto/v4.h"
 
 #define NFS_PROGRAM 100003
 
@@ -140,11 +141,30 @@ static json_t *procedures_json(const struct req_stats *sum)
 	return list;
 }
 
+static json_t *operations_json(const struct req_stats *sum)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < REQ_OPS_MAX; i++) {
+		json_t *o;
+
+		if (i && !v4_ops[i].name)
+			continue;
+		o = json_object();
+		json_object_set_new(o, "name", json_string(i ? v4_ops[i].name : "ILLEGAL"));
+		put(o, "calls", sum->v4_calls[i]);
+		put(o, "errors", sum->v4_errors[i]);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 static json_t *rpc_json(const struct req_stats *sum)
 {
 	json_t *o = json_object();
 
 	put(o, "calls", sum_of(sum->calls, REQ_PROCS_MAX));
+	put(o, "compounds", sum->compounds);
 	put(o, "mount_calls", sum->mount_calls);
 	put(o, "rejected", sum->rejected);
 	put(o, "garbage", sum->garbage);
@@ -285,6 +305,7 @@ json_t *stats_json(struct server *s)
 	json_object_set_new(o, "verifier", verifier);
 	json_object_set_new(o, "exports", exports_json(s));
 	json_object_set_new(o, "procedures", procedures_json(&sum));
+	json_object_set_new(o, "operations", operations_json(&sum));
 	json_object_set_new(o, "rpc", rpc_json(&sum));
 	json_object_set_new(o, "files", files_json(env->files));
 	json_object_set_new(o, "drc", drc_json(env->drc));

@@ -117,13 +117,13 @@ static void print_export(FILE *out, const json_t *x)
 		fprintf(out, "  WRITE: %s\n", str(wr, "why"));
 }
 
-static void print_procedures(FILE *out, const json_t *procedures)
+static void print_procedures(FILE *out, const char *title, const json_t *procedures)
 {
 	struct grid g = {.right = 1 << 1 | 1 << 2};
 	const json_t *p;
 	size_t i;
 
-	grid_row(&g, "NFSv3", "CALLS", "ERRORS", NULL);
+	grid_row(&g, title, "CALLS", "ERRORS", NULL);
 	json_array_foreach(procedures, i, p)
 	{
 		if (num(p, "calls"))
@@ -224,7 +224,9 @@ void stats_print(FILE *out, const json_t *a)
 	fprintf(out, "nfsd-io %s, up %s, write verifier %s changed %s times\n", str(a, "version"),
 		grid_span(num(a, "uptime")), str(v, "value"), grid_count(num(v, "bumps")));
 	json_array_foreach(json_object_get(a, "exports"), i, x) print_export(out, x);
-	print_procedures(out, json_object_get(a, "procedures"));
+	print_procedures(out, "NFSv3", json_object_get(a, "procedures"));
+	if (num(json_object_get(a, "rpc"), "compounds"))
+		print_procedures(out, "NFSv4", json_object_get(a, "operations"));
 	print_state(out, json_object_get(a, "state"));
 	print_rest(out, a);
 }

@@ -9,5 +9,10 @@ mkdir -p "$TAP_TMP/export"
 daemon_export "$TAP_TMP/export"
 ok_here "daemon starts" daemon_start || { tap_done; exit; }
 tap_adopt compound "$BUILDDIR/tests/e2e/compound" "$DAEMON_HOST" "$DAEMON_PORT" "$TAP_TMP/export"
+if command -v jq >/dev/null; then
+	counted() { [ "$(daemon_stat ".operations[] | select(.name == \"$1\") | .$2")" -gt 0 ]; }
+	ok_here "stats count operations" counted WRITE calls
+	ok_here "stats count those that fail" counted ILLEGAL errors
+fi
 ok_here "daemon drains and exits 0" daemon_stop
 tap_done
