@@ -217,12 +217,11 @@ static void cut_short(void)
 	for (size_t at = header; at < len; at++) {
 		uint32_t status;
 
-		cursor_seek(&call.c, at);
+		call.c.p = call.c.base + at;
 		status = v4c_send(&c, &call);
 		good &= status != NFS4_OK && (status != V4C_BROKEN || (c.err == -EPROTO && c.rpc.stat == 4));
 	}
 	tap_ok(good, "a call cut at any byte is refused");
-	cursor_seek(&call.c, len);
 	rawnfs_call_end(&call);
 	tap_ok(rawnfs_alive(&c.raw), "the connection lives");
 }
