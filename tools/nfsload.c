@@ -217,6 +217,8 @@ int main(int argc, char **argv)
 	errors = work.errors;
 	if (work.verify && !strcmp(work.kind, "write") && io_verify(&work))
 		work.errors++;
+	if (client.proto->detach)
+		client.proto->detach(&client);
 	report(&cost, work.errors - (strcmp(work.kind, "write") ? 0 : errors));
 	return work.errors ? 1 : 0;
 }

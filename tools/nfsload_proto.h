@@ -35,6 +35,9 @@ enum op_kind {
 	OP_SESSION, /* len: slots, count: its number */
 	OP_READY,
 	OP_OPEN, /* fh, name -> got */
+	OP_CLOSE,
+	OP_SESSION_OVER, /* count: its number */
+	OP_BYE,
 };
 
 struct proto_fh {
@@ -70,6 +73,8 @@ struct proto {
 	int (*attach)(struct client *c, const char *path);
 	/* Find, or with `create` make, a file of the root.  0 or -1 with c->error. */
 	int (*open)(struct client *c, const char *name, bool create, struct proto_fh *fh);
+	/* Leave nothing behind that the server would have to keep; NULL: nothing is. */
+	void (*detach)(struct client *c);
 	/*
 	 * The call for l->op, with its record mark, into `buf` (PROTO_CALL_MAX); returns its length.  A WRITE's payload
 	 * and padding follow it on the wire and are not put.  xid is the lane's.

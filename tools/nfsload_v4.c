@@ -19,6 +19,8 @@
 #define PROGRAM 100003u
 #define MINOR 2u
 #define NOENT 2
+#define ISDIR 21
+#define GRACE 10013
 #define NAME_MAX_LEN 255
 #define SESSIONS 16u
 #define IO_MAX (16u << 20)
@@ -42,7 +44,9 @@ enum {
 	V4_WRITE = 38,
 	V4_EXCHANGE_ID = 42,
 	V4_CREATE_SESSION = 43,
+	V4_DESTROY_SESSION = 44,
 	V4_SEQUENCE = 53,
+	V4_DESTROY_CLIENTID = 57,
 	V4_RECLAIM_COMPLETE = 58,
 };
 
@@ -52,6 +56,7 @@ static struct {
 	uint32_t sessions, slots;
 	uint8_t session[SESSIONS][16];
 	uint8_t open[16]; /* the stateid of the file in use */
+	struct proto_fh file; /* that file; length 0: none */
 } v4;
 
 /* --- calls ------------------------------------------------------------------------------ */
@@ -193,6 +198,13 @@ static uint8_t *put_ops(uint8_t *p, struct lane *l)
 		return put_create_session(wire_put32(p, 1), op->len);
 	case OP_READY:
 		return wire_put32(wire_put32(put_sequence(wire_put32(p, 2), l), V4_RECLAIM_COMPLETE), 0);
+	case OP_SESSION_OVER:
+		return wire_put_fixed(wire_put32(wire_put32(p, 1), V4_DESTROY_SESSION), v4.session[op->count], 16);
+	case OP_BYE:
+		return wire_put64(wire_put32(wire_put32(p, 1), V4_DESTROY_CLIENTID), v4.clientid);
+	case OP_CLOSE:
+		p = put_fh(put_sequence(wire_put32(p, 3), l), op->fh);
+		return wire_put_fixed(wire_put32(wire_put32(p, V4_CLOSE), 0), v4.open, 16);
 	case OP_READ:
 	case OP_WRITE:
 	case OP_COMMIT:
@@ -388,6 +400,9 @@ static void get_compound(struct wire_in *in, struct op *op)
 	case OP_SESSION:
 		get_session(in, op);
 		return;
+	case OP_SESSION_OVER:
+	case OP_BYE:
+		return;
 	default:
 		result(in, V4_SEQUENCE);
 		wire_get(in, 36);
@@ -479,14 +494,34 @@ static int v4_open(struct client *c, const char *name, bool create, struct proto
 
 	if (status == NOENT && create) {
 		op.kind = OP_CREATE;
-		status = loop_call(c, &op);
+		while ((status = loop_call(c, &op)) == GRACE)
+			nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
 	}
 	*fh = op.got;
+	if (status)
+		return failed(c, "open", name, status);
 	op.kind = OP_OPEN;
+	while ((status = loop_call(c, &op)) == GRACE)
+		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
 	if (!status)
-		status = loop_call(c, &op);
+		v4.file = *fh;
 	/* A directory has no stateid, and needs none. */
-	return status && status != 21 ? failed(c, "open", name, status) : 0;
+	return status && status != ISDIR ? failed(c, "open", name, status) : 0;
+}
+
+/* Else the server would wait for this client when it starts the next time. */
+static void v4_detach(struct client *c)
+{
+	struct op op = { .kind = OP_CLOSE, .fh = &v4.file };
+
+	if (v4.file.len)
+		loop_call(c, &op);
+	for (uint32_t i = 0; i < v4.sessions; i++) {
+		op = (struct op){ .kind = OP_SESSION_OVER, .count = i };
+		loop_call(c, &op);
+	}
+	op = (struct op){ .kind = OP_BYE };
+	loop_call(c, &op);
 }
 
 const struct proto v4_proto = {
@@ -494,6 +529,7 @@ const struct proto v4_proto = {
 	.read_prefix = READ_RESULTS,
 	.attach = v4_attach,
 	.open = v4_open,
+	.detach = v4_detach,
 	.call = v4_call,
 	.reply = v4_reply,
 };

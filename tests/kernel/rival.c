@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/lib/v4c.h"
 
@@ -81,12 +82,14 @@ static uint32_t insist(uint32_t (*ask)(const char *, const char *), const char *
 int main(int argc, char **argv)
 {
 	uint32_t status;
+	char owner[32];
 
 	if (argc != 6) {
 		fprintf(stderr, "usage: rival HOST PORT DIR FILE STATUS\n");
 		return 2;
 	}
-	if (v4c_open(&c, argv[1], atoi(argv[2]), 1) || v4c_hello(&c, "rival")) {
+	snprintf(owner, sizeof(owner), "rival %ld", (long)getpid());
+	if (v4c_open(&c, argv[1], atoi(argv[2]), 1) || v4c_hello(&c, owner)) {
 		printf("no session\n");
 		return 1;
 	}
