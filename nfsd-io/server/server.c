@@ -8,14 +8,12 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "nfsd-io/core/pathmap.h"
 #include "nfsd-io/proto/mount3.h"
-#include "nfsd-io/proto/mountlist.h"
 #include "nfsd-io/proto/state4.h"
 #include "nfsd-io/server/control.h"
 #include "nfsd-io/server/current.h"
@@ -36,20 +34,6 @@
 #define SWEEP_MS 1000
 
 enum { EXIT_CONF = 6 };
-
-/* --- what the protocol asks of the process ------------------------------------ */
-
-static struct export_table *env_exports(void *arg)
-{
-	return server_exports(arg);
-}
-
-static int env_groups(void *arg, uid_t uid, gid_t gid, gid_t **gids, unsigned *n)
-{
-	struct server *s = arg;
-
-	return groups_lookup(s->groups, uid, gid, gids, n);
-}
 
 static void wake(struct server *s)
 {
@@ -78,15 +62,10 @@ static void turned(void *arg)
 
 /* --- start --------------------------------------------------------------------- */
 
-static int complain_why(int err, const char *what, const char *why)
-{
-	log_line(LOG_ERR, "%s: %s", what, why);
-	return err;
-}
-
 static int complain(int err, const char *what)
 {
-	return complain_why(err, what, strerror(-err));
+	log_line(LOG_ERR, "%s: %s", what, strerror(-err));
+	return err;
 }
 
 static void print_errors(struct conf_errors *e)
@@ -104,65 +83,6 @@ static void log_errors(struct conf_errors *e, int priority)
 
 	for (i = 0; i < e->n; i++)
 		log_line(priority, "%s", e->line[i]);
-}
-
-static int make_state(struct server *s, const struct conf *c)
-{
-	struct state4_params p = {
-		.lease_s = c->lease_s, .grace_s = c->grace_s, .state_dir = c->state_dir,
-		.max_read = c->max_read, .max_write = c->max_write, .log = log_env, .arg = s,
-	};
-	int err;
-
-	s->env.versions_off = (c->vers40 ? 0 : REQ_VERS4(0)) | (c->vers41 ? 0 : REQ_VERS4(1)) |
-			      (c->vers42 ? 0 : REQ_VERS4(2));
-	if (!c->vers4 || s->env.versions_off == REQ_VERS4_ALL)
-		return 0;
-	err = state4_new(&s->env.state, &p);
-	if (!err)
-		s->sweeping = state4_active(s->env.state); /* grace passes, whoever comes */
-	return err;
-}
-
-static int make_env(struct server *s, const struct conf *c)
-{
-	struct fdcache_params fp = {.max_files = s->fds.files};
-	struct proto_env *env = &s->env;
-	struct drc_params dp = {.conn_alive = connreg_alive};
-	int err;
-
-	env->arg = s;
-	env->exports = env_exports;
-	env->groups = env_groups;
-	env->log = log_env;
-	env->max_read = c->max_read;
-	env->max_write = c->max_write;
-	env->manage_gids = c->manage_gids;
-	env->slow_ns = c->log_slow_ns;
-	env->state_dir = c->state_dir;
-	verifier_init(&env->verifier);
-	if (mkdir(c->state_dir, 0755) && errno != EEXIST)
-		return complain(-errno, c->state_dir);
-	err = handle_key_load(&env->key, c->key_file);
-	if (err)
-		return complain_why(err, c->key_file, handle_key_why(err));
-	err = connreg_new(&s->conns);
-	if (!err)
-		err = groups_new(&s->groups);
-	if (!err)
-		err = mountlist_new(&env->mounts);
-	if (!err)
-		err = offload_new(&env->offload, 0);
-	dp.arg = s->conns;
-	if (!err)
-		err = drc_new(&env->drc, &dp);
-	fp.offload = env->offload;
-	fp.verifier = &env->verifier;
-	if (!err)
-		err = fdcache_new(&env->files, &fp);
-	if (!err)
-		err = make_state(s, c);
-	return err ? complain(err, "start") : 0;
 }
 
 static int bind_ports(struct server *s, const struct conf *c)
@@ -332,7 +252,7 @@ static int start(struct server *s)
 	if (s->fds.connections < c->max_connections)
 		log_line(LOG_WARNING, "RLIMIT_NOFILE leaves room for %u connections (max-connections = %u)",
 			 s->fds.connections, c->max_connections);
-	err = make_env(s, c);
+	err = server_env_make(s, c);
 	if (!err)
 		err = bind_ports(s, c);
 	if (!err)
@@ -479,22 +399,6 @@ static bool drain(struct server *s)
 	return !wait_workers(s, worker_clock_ns() + ABORT_NS);
 }
 
-static void free_env(struct proto_env *env)
-{
-	if (env->state)
-		state4_free(env->state); /* it holds files */
-	if (env->files)
-		fdcache_free(env->files);
-	if (env->offload)
-		offload_free(env->offload);
-	if (env->drc)
-		drc_free(env->drc);
-	if (env->mounts)
-		mountlist_free(env->mounts);
-	if (env->key)
-		handle_key_free(env->key);
-}
-
 /* 0, or 1 when something would not end: then everything is left as it is, for the process is about to. */
 static int stop(struct server *s)
 {
@@ -509,7 +413,7 @@ static int stop(struct server *s)
 	control_stop(s->control); /* it looks at the workers */
 	free_workers(s);
 	port_free(s->port);
-	free_env(&s->env);
+	server_env_free(&s->env);
 	if (s->groups)
 		groups_free(s->groups);
 	connreg_free(s->conns);

@@ -38,6 +38,9 @@ struct server {
 	int status;
 };
 
+/* Fill s->env, s->conns and s->groups; 0 or -errno, logged.  What was made is freed by the second, whatever the first said. */
+int server_env_make(struct server *s, const struct conf *c);
+void server_env_free(struct proto_env *env);
 /* After they have had something to do. */
 void server_name_iowq(const struct server *s);
 /* Says in text[len] what of worker n could not be bound; false: nothing. */
