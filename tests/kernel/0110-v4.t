@@ -21,13 +21,13 @@ for fs in ${KERNEL_FS:-ext4 xfs btrfs}; do
 	daemon_export "$FS_DIR/e"
 	printf '%s\t%s\t%s\n' "$fs" "$FS_DIR/e" "$(df -B1 --output=size "$FS_DIR" | tail -1)" >>"$UML_WORK/exports"
 	# An export below another: a directory that is a mount of its own on the server, too.
-	mkdir -p "$TAP_TMP/outer/$fs"
-	mount --bind "$FS_DIR" "$TAP_TMP/outer/$fs" && FS_DIRS+=("$TAP_TMP/outer/$fs")
-	mkdir "$FS_DIR/inner" && echo inside >"$FS_DIR/inner/inside"
-	daemon_export "$TAP_TMP/outer/$fs/inner"
-	echo "${TAP_TMP#/}/outer/$fs/inner" >>"$UML_WORK/inner"
+	mkdir -p "$TAP_TMP/outer/$fs" "$FS_DIR/inner"
+	mount --bind "$FS_DIR/inner" "$TAP_TMP/outer/$fs" && FS_DIRS+=("$TAP_TMP/outer/$fs")
+	echo inside >"$FS_DIR/inner/inside"
+	daemon_export "$TAP_TMP/outer/$fs"
+	echo "${TAP_TMP#/}/outer/$fs" >>"$UML_WORK/inner"
 	[ "$fs" != btrfs ] || { btrfs -q subvolume create "$FS_DIR/inner/sub" && echo inside >"$FS_DIR/inner/sub/inside" &&
-		echo "${TAP_TMP#/}/outer/$fs/inner/sub" >>"$UML_WORK/inner"; }
+		echo "${TAP_TMP#/}/outer/$fs/sub" >>"$UML_WORK/inner"; }
 done
 [ -s "$UML_WORK/exports" ] || skip_all "no file system to export"
 daemon_export "$TAP_TMP/outer"
