@@ -30,10 +30,40 @@ static enum req_step_result io_fail(struct req *r, int err)
 	return v4_over(r, status_nfs4(err));
 }
 
-/* What a step that the operation begins with came to. */
-static uint32_t begun(enum req_step_result res)
+/*
+ * What may fail at once runs as a step, never on the walker's stack: its v4_over() goes on with the
+ * COMPOUND, maybe to its end.
+ */
+static enum req_step_result open_step(struct req *r)
 {
-	return res == STEP_MORE ? V4_STEP : V4_WAIT;
+	struct io_call *c = io_call(r);
+
+	return io_call_open(r, c->access, c->want, c->go);
+}
+
+static enum req_step_result opened_step(struct req *r)
+{
+	return io_call_opened(r, io_call(r)->go);
+}
+
+static uint32_t begin_open(struct req *r, enum file_access a, unsigned want, req_step *go)
+{
+	struct io_call *c = io_call(r);
+
+	c->access = a;
+	c->want = want;
+	c->go = go;
+	r->step = open_step;
+	return V4_STEP;
+}
+
+static uint32_t begin_opened(struct req *r, struct file *f, req_step *go)
+{
+	file_put(r->file);
+	r->file = f;
+	io_call(r)->go = go;
+	r->step = opened_step;
+	return V4_STEP;
 }
 
 /*
@@ -49,14 +79,11 @@ static uint32_t open_for(struct req *r, const stateid4 *id, enum state4_use use,
 	status = state4_io(r, id, use, &f);
 	if (status)
 		return status;
-	if (f) {
-		file_put(r->file);
-		r->file = f;
-		return begun(io_call_opened(r, go));
-	}
+	if (f)
+		return begin_opened(r, f, go);
 	if (use == STATE4_WRITE)
-		return begun(io_call_open(r, FILE_WRITE, IO_CALL_WRITE, go));
-	return begun(io_call_open(r, FILE_READ, IO_CALL_READ | IO_CALL_EXEC, go));
+		return begin_open(r, FILE_WRITE, IO_CALL_WRITE, go);
+	return begin_open(r, FILE_READ, IO_CALL_READ | IO_CALL_EXEC, go);
 }
 
 /* --- READ, READ_PLUS ------------------------------------------------------------ */
@@ -298,9 +325,5 @@ uint32_t v4_commit(struct req *r)
 	c->fail = io_fail;
 	/* No right is needed: it only makes safe what others were let write.  It may have no name any more. */
 	f = state4_file_of(r->env->state, &r->fh, FILE_READ);
-	if (!f)
-		return begun(io_call_open(r, FILE_READ, 0, commit_go));
-	file_put(r->file);
-	r->file = f;
-	return begun(io_call_opened(r, commit_go));
+	return f ? begin_opened(r, f, commit_go) : begin_open(r, FILE_READ, 0, commit_go);
 }

@@ -255,6 +255,12 @@ static void set_ids(bool reflinks)
 	chmod(local("file"), 0644);
 	IS(space(&file, OP_ALLOCATE, 0, 1), NFS4ERR_ACCESS, "ALLOCATE needs the right to write");
 	IS(copy(&copy_fh, &file, 0, 0, 1), NFS4ERR_ACCESS, "COPY too");
+	/* The file is open, so that the answer is there at once. */
+	v4c_begin(&c);
+	v4c_putfh(&c, &file);
+	v4c_write(&c, &v4c_anonymous, 0, UNSTABLE4, "x", 1);
+	v4c_getfh(&c);
+	IS(v4c_run(&c), NFS4ERR_ACCESS, "WRITE too, in the middle of a COMPOUND");
 	c.raw.uid = c.raw.gid = 0;
 }
 
