@@ -103,7 +103,6 @@ unsigned fdcache_shed(struct fdcache *c, unsigned want)
 	return want;
 }
 
-void root_stats_bank_set(unsigned worker) { (void)worker; }
 void export_table_put(struct export_table *t) { (void)t; }
 
 static struct export_table *exports(void *arg)
