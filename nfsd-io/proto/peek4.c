@@ -74,8 +74,11 @@ static void skip_claim(struct cursor *c)
 	case 5: /* DELEG_CUR_FH */
 		cursor_skip(c, 16);
 		break;
-	default:
+	case 4: /* FH */
+	case 6: /* DELEG_PREV_FH */
 		break;
+	default:
+		c->bad = true;
 	}
 }
 
