@@ -8,7 +8,7 @@
 void cursor_init(struct cursor *c, void *base, size_t len)
 {
 	c->base = c->p = base;
-	c->end = c->p + len;
+	c->end = len ? c->p + len : c->p; /* nothing may be at NULL */
 	c->bad = false;
 }
 

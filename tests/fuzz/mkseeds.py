@@ -161,6 +161,7 @@ OPS = {
     "setattr-times": u32(34) + SID + u32(2, 0, 0x00410000) + opaque(u32(0, 1) + u64(1 << 33) + u32(999999999)),
     "setattr-umask": u32(34) + SID + u32(3, 0, 0, 1 << 17) + opaque(u32(0o777, 0o22)),
     "setattr-size-cut": u32(34) + SID + u32(1, 1 << 4) + opaque(u32(1)),
+    "setattr-nothing": u32(34) + SID + u32(0) + opaque(b""),
     "setattr-beyond": u32(34) + SID + u32(4, 0, 0, 0, 1) + opaque(b""),
     "setclientid": u32(35) + b"verifier" + opaque(b"client") + u32(0x40000000) + opaque(b"tcp")
     + opaque(b"127.0.0.1.8.1") + u32(1),
