@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A Linux kernel client of NFSv4.0, 4.1 and 4.2 with one and four connections, over ext4, xfs and btrfs, in one boot;
 # then with the server killed, connections cut, another client after its locks, exports below exports.
-# KERNEL_FS, KERNEL_VERSIONS, KERNEL_NCONNECT and KERNEL_PARTS (matrix break tree) narrow it down.
+# A selection in minutes; every combination with KERNEL_FULL=1.  KERNEL_FS, KERNEL_VERSIONS, KERNEL_NCONNECT and
+# KERNEL_PARTS (matrix break tree) say which.
 srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
 . "$srcdir/tests/kernel/uml.sh"
@@ -15,11 +16,28 @@ uml_up
 DAEMON_CLIENT=192.0.2.0/24
 fs_in_memory 4
 
+# The "VERSION,CONNECTIONS" a file system is mounted with.
+mounts() { # FS
+	local v n
+	if [ -z "${KERNEL_FULL:-}${KERNEL_VERSIONS:-}${KERNEL_NCONNECT:-}" ]; then
+		case $1 in
+		xfs) echo 4.2,4 4.1,1 4.0,4;;
+		btrfs) echo 4.2,4;;
+		*) echo 4.2,1;;
+		esac
+		return
+	fi
+	for v in ${KERNEL_VERSIONS:-4.0 4.1 4.2}; do
+		for n in ${KERNEL_NCONNECT:-1 4}; do echo -n "$v,$n "; done
+	done
+}
+
 for fs in ${KERNEL_FS:-ext4 xfs btrfs}; do
 	fs_mount "$fs" 1G || { tap_skip "$fs" "cannot be mounted here"; continue; }
 	mkdir "$FS_DIR/e"
 	daemon_export "$FS_DIR/e"
-	printf '%s\t%s\t%s\n' "$fs" "$FS_DIR/e" "$(df -B1 --output=size "$FS_DIR" | tail -1)" >>"$UML_WORK/exports"
+	printf '%s\t%s\t%s\t%s\n' "$fs" "$FS_DIR/e" "$(df -B1 --output=size "$FS_DIR" | tail -1)" "$(mounts "$fs")" \
+		>>"$UML_WORK/exports"
 	# An export below another: a directory that is a mount of its own on the server, too.
 	mkdir -p "$TAP_TMP/outer/$fs" "$FS_DIR/inner"
 	mount --bind "$FS_DIR/inner" "$TAP_TMP/outer/$fs" && FS_DIRS+=("$TAP_TMP/outer/$fs")
@@ -63,7 +81,7 @@ serve_asks() { # PID
 }
 boot_and_serve() {
 	uml_run "${KERNEL_TIMEOUT:-1200}" "$(realpath "$srcdir/tests/kernel/guest-v4")" "$DAEMON_PORT" "$STAMPS" \
-		"${KERNEL_VERSIONS:-4.0 4.1 4.2}" "${KERNEL_NCONNECT:-1 4}" "${KERNEL_PARTS:-matrix break tree}" &
+		"${KERNEL_CUTS:-$((${KERNEL_FULL:+40} + 10))}" "${KERNEL_VERSIONS:-4.0 4.2}" "${KERNEL_PARTS:-matrix break tree}" &
 	local pid=$!
 	serve_asks $pid
 	wait $pid
