@@ -28,6 +28,8 @@
 #define READ_RESULTS (4 + 24 + 12 + 44 + 8 + 16) /* record mark to READ's data, with an empty tag */
 
 /* Operations (RFC 8881 s.18). */
+enum { NFS4ERR_NAMETOOLONG = 63 };
+
 enum {
 	V4_CLOSE = 4,
 	V4_COMMIT = 5,
@@ -473,12 +475,17 @@ static int v4_attach(struct client *c, const char *path)
 	for (const char *p = path; *p; p += strcspn(p, "/")) {
 		struct proto_fh above = c->root;
 		struct op op = { .kind = OP_LOOKUP, .fh = &above, .name = name };
+		size_t len;
 		int status;
 
 		p += strspn(p, "/");
 		if (!*p)
 			break;
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(p, "/"), p);
+		len = strcspn(p, "/");
+		if (len >= sizeof(name))
+			return failed(c, "LOOKUP", p, NFS4ERR_NAMETOOLONG);
+		memcpy(name, p, len);
+		name[len] = '\0';
 		status = loop_call(c, &op);
 		if (status)
 			return failed(c, "LOOKUP", name, status);
