@@ -177,7 +177,7 @@ int main(void)
 {
 	if (!HOOKED) {
 		printf("1..0 # SKIP a sanitizer has the allocator\n");
-		return 77;
+		return 0;
 	}
 	return unit_run(suite());
 }
