@@ -239,7 +239,7 @@ static void op_end(struct req *r, uint32_t status)
 /* --- the walk -------------------------------------------------------------------- */
 
 /*
- * Until the end (NFS4_OK), or V4_ELSEWHERE, V4_WAIT, V4_STEP; V4_REPLAY and V4_DROP stay in
+ * Until the end (NFS4_OK), or V4_ELSEWHERE, V4_STEP; V4_REPLAY and V4_DROP stay in
  * v->over.
  */
 static uint32_t walk(struct req *r)
@@ -254,7 +254,6 @@ static uint32_t walk(struct req *r)
 			cursor_seek(&r->args, v->arg_at);
 			cursor_seek(&r->reply, v->result_at + OP_HEAD);
 			return status;
-		case V4_WAIT:
 		case V4_STEP:
 			assert(v->worker);
 			return status;
@@ -311,8 +310,6 @@ static enum req_step_result on_worker(struct req *r)
 	switch (walk(r)) {
 	case V4_ELSEWHERE:
 		return req_offload(r, on_thread, on_worker);
-	case V4_WAIT:
-		return STEP_WAIT;
 	case V4_STEP:
 		return STEP_MORE;
 	default:
@@ -324,17 +321,6 @@ enum req_step_result v4_over(struct req *r, uint32_t status)
 {
 	op_end(r, status);
 	return on_worker(r);
-}
-
-static enum req_step_result resumed(struct req *r)
-{
-	return v4_over(r, v4(r)->resumed);
-}
-
-void v4_resume(struct req *r, uint32_t status)
-{
-	v4(r)->resumed = status;
-	req_resume(r, resumed);
 }
 
 static void fini(struct req *r)

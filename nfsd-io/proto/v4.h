@@ -43,10 +43,9 @@ struct state4_open;
 
 /* What an operation may answer besides an nfsstat4. */
 #define V4_ELSEWHERE 0xffff0001u /* cannot be done on this kind of thread: call me again on the other */
-#define V4_WAIT 0xffff0002u	 /* worker only: begun; v4_resume() or v4_over() tells the status */
-#define V4_STEP 0xffff0004u	 /* worker only: r->step runs next; a later step ends with v4_over() */
-#define V4_DROP 0xffff0005u	 /* there is no reply */
-#define V4_REPLAY 0xffff0003u	 /* SEQUENCE: all of COMPOUND4res stands in r->reply now; the COMPOUND is over, no slot is held */
+#define V4_STEP 0xffff0002u	 /* worker only: r->step runs next; a later step ends with v4_over() */
+#define V4_DROP 0xffff0003u	 /* there is no reply */
+#define V4_REPLAY 0xffff0004u	 /* SEQUENCE: all of COMPOUND4res stands in r->reply now; the COMPOUND is over, no slot is held */
 
 /* Flags of an operation. */
 enum {
@@ -69,7 +68,7 @@ struct v4_op {
 	uint32_t pseudo_status; /* V4_NO_PSEUDO: the answer there */
 	/*
 	 * Decode from r->args, act, encode the result behind the status into r->reply; returns an
-	 * nfsstat4, V4_ELSEWHERE (args and reply are put back) or V4_WAIT.  On an error what was
+	 * nfsstat4, V4_ELSEWHERE (args and reply are put back) or V4_STEP.  On an error what was
 	 * encoded is cut off unless v4(r)->error_body is set.
 	 */
 	uint32_t (*run)(struct req *r);
@@ -114,7 +113,6 @@ struct v4 {
 	/* the walker's */
 	bool begun;		  /* the operation in hand: its number and place for its status are there */
 	bool asked_drc;
-	uint32_t resumed;	  /* status of the operation that was waited for */
 	uint32_t over;		  /* V4_REPLAY, V4_DROP: so it ends */
 	unsigned bounces;	  /* times it changed threads */
 	size_t arg_at, result_at, count_at;
@@ -136,9 +134,10 @@ static inline bool v4_pseudo(const struct req *r)
 
 extern const struct req_proc v4_procs[V4_NPROCS];
 req_step v4_null, v4_compound;
-/* The operation that answered V4_WAIT is over; worker's thread.  Goes on with the next. */
-void v4_resume(struct req *r, uint32_t status);
-/* The same for a step, that of V4_STEP or of a V4_WAIT: what it returns. */
+/*
+ * The operation that answered V4_STEP is over: goes on with the next.  For a step on the worker,
+ * which returns what this does; never from inside run().
+ */
 enum req_step_result v4_over(struct req *r, uint32_t status);
 /*
  * Room for `n` more bytes of results, the reply made larger if need be: NFS4_OK, or
