@@ -4,6 +4,7 @@
  * a 4.0 and as a 4.1 client; DIR is exported without root squash and seen
  * locally too.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,19 +32,20 @@ static const char *path(const char *name)
 	return path_buf;
 }
 
-/* A name and an owner nobody had before. */
+/* A name and an owner nobody had before; both stay good to the end of the run. */
 static const char *fresh(void)
 {
-	static char name[8][32];
-	char *n = name[names % 8];
+	static char name[512][32];
+	char *n = name[names];
 
+	assert(names < sizeof(name) / sizeof(name[0]));
 	snprintf(n, sizeof(name[0]), "f%u.%u", c.minor, names++);
 	return n;
 }
 
 static struct v4owner owner(void)
 {
-	return (struct v4owner){.name = strdup(fresh()), .seqid = 7};
+	return (struct v4owner){.name = fresh(), .seqid = 7};
 }
 
 static struct v4open make(uint32_t access, uint32_t deny)
