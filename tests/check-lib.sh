@@ -7,8 +7,9 @@ BUILDDIR=${BUILDDIR:-.}
 lib=$BUILDDIR/.libs/libnfsdio.so
 [ -e "$lib" ] || skip_all "libnfsdio.so is not built"
 
-exported() { nm -D --defined-only "$lib" | awk '$2 ~ /[A-Z]/ { print $3 }' | grep -vE '^(__asan|__odr|_init$|_fini$)'; }
-only_ours() { ! exported | grep -v '^nfsdio_'; }
+symbols() { nm -D --defined-only "$lib" | awk -v not="${1-}" '$2 ~ /[A-Z]/ && $2 != not { print $3 }' | grep -vE '^(__asan|__odr|_init$|_fini$)'; }
+exported() { symbols A | sed 's/@.*//'; }
+only_ours() { ! symbols | grep -v '^nfsdio_'; }
 ok "only nfsdio_* is exported" only_ours
 
 # Every function the header declares, and no other.
@@ -18,6 +19,22 @@ as_declared() {
 }
 ok "what is exported is what the header declares" as_declared
 
+# A symbol without a version could never change its meaning.
+versioned() { ! symbols A | grep -vE '@@nfsdio_[0-9.]+$'; }
+ok "every symbol has a version" versioned
+
 no_rpc() { ! readelf -d "$lib" | grep NEEDED | grep -iE 'tirpc|nfs\.|nsl|ganesha'; }
 ok "no RPC library is needed" no_rpc
+# The example copies aligned and misaligned records faithfully.
+example() {
+	local tmp rc=1
+	tmp=$(mktemp -d) || return 1
+	head -c 3333333 /dev/urandom >"$tmp/a"
+	"$BUILDDIR/tools/libnfsdio-example" "$tmp/a" "$tmp/b" && cmp "$tmp/a" "$tmp/b" &&
+		"$BUILDDIR/tools/libnfsdio-example" "$tmp/a" "$tmp/c" 47008 && cmp "$tmp/a" "$tmp/c" &&
+		! "$BUILDDIR/tools/libnfsdio-example" "$tmp/none" "$tmp/d" && rc=0
+	rm -rf "$tmp"
+	return $rc
+}
+ok "the example program copies a file" example
 tap_done

@@ -39,6 +39,7 @@ struct file {
 	_Atomic uint32_t mem_align, offset_align, read_align; /* bytes; refreshed after EINVAL */
 	_Atomic uint64_t unsynced; /* WRITEs completed UNSTABLE and not covered by a good sync since */
 	_Atomic uint32_t sync_epoch; /* sync.c's own: starts at 0 */
+	_Atomic uint32_t sync_failures; /* flushes that failed, each before the next is told its result */
 	/* the cache's own, under its shard's lock */
 	struct file *hash_next, *newer, *older;
 	uint64_t used_ns;

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +27,7 @@ extern "C" {
 
 struct nfsdio;
 struct nfsdio_file;
+struct nfsdio_cred;
 
 enum nfsdio_engine { NFSDIO_ENGINE_AUTO, NFSDIO_ENGINE_IO_URING, NFSDIO_ENGINE_THREADS };
 enum nfsdio_mode { NFSDIO_BUFFERED, NFSDIO_DONTCACHE, NFSDIO_DIRECT };
@@ -82,8 +84,33 @@ NFSDIO_API int nfsdio_file_open(struct nfsdio *n, struct nfsdio_file **out, cons
  */
 NFSDIO_API int nfsdio_file_wrap(struct nfsdio *n, struct nfsdio_file **out, int fd, int direct_fd,
 				const struct nfsdio_file_params *p);
-/* -EBUSY while operations are in flight.  Does not sync: COMMIT first.  NULL is fine. */
+/* -EBUSY while operations are in flight.  Does not sync: COMMIT or nfsdio_file_sync() first.  NULL is fine. */
 NFSDIO_API int nfsdio_file_close(struct nfsdio_file *f);
+/* Other modes from now on; counters go on.  -EBUSY while operations are in flight; start none meanwhile. */
+NFSDIO_API int nfsdio_file_configure(struct nfsdio_file *f, const struct nfsdio_file_params *p);
+/*
+ * Make stable what UNSTABLE WRITEs have left that no COMMIT has covered, as a
+ * last step before a file is closed.  Blocks; 0 at once when there is nothing.
+ * A failure changes the verifier.
+ */
+NFSDIO_API int nfsdio_file_sync(struct nfsdio_file *f);
+/*
+ * How many flushes of this file have failed since it was opened.  Asked after
+ * a COMMIT that succeeded, it counts each that may have lost what the COMMIT
+ * was for: for those who cannot tell their clients a verifier that changes.
+ */
+NFSDIO_API uint64_t nfsdio_file_sync_failures(const struct nfsdio_file *f);
+
+/*
+ * Who a WRITE acts as, so that set-user-ID bits are cleared and quotas hold:
+ * file system uid, gid and supplementary groups.  Counted by the operations
+ * that use it: may be freed right after they were started.  Without the
+ * privilege to switch (CAP_SETUID, CAP_SETGID) it changes nothing.
+ */
+NFSDIO_API int nfsdio_cred_new(struct nfsdio_cred **out, uid_t uid, gid_t gid, const gid_t *gids,
+			       unsigned ngids);
+/* NULL is fine. */
+NFSDIO_API void nfsdio_cred_free(struct nfsdio_cred *c);
 
 /*
  * Start.  Buffers are the caller's and stay valid until `done`, which is
@@ -96,6 +123,16 @@ NFSDIO_API int nfsdio_read(struct nfsdio_file *f, void *buf, uint32_t count, uin
 			   nfsdio_done *done, void *arg);
 NFSDIO_API int nfsdio_write(struct nfsdio_file *f, const void *buf, uint32_t count, uint64_t offset,
 			    enum nfsdio_stable stable, nfsdio_done *done, void *arg);
+/*
+ * The same with memory in up to IOV_MAX pieces, which the operation reads as
+ * long as it lasts (the array too), and a WRITE as `cred` (NULL: as the
+ * process).  One piece is as above; several are copied once.
+ */
+NFSDIO_API int nfsdio_readv(struct nfsdio_file *f, const struct iovec *iov, int iovcnt,
+			    uint64_t offset, nfsdio_done *done, void *arg);
+NFSDIO_API int nfsdio_writev(struct nfsdio_file *f, const struct iovec *iov, int iovcnt,
+			     uint64_t offset, enum nfsdio_stable stable,
+			     const struct nfsdio_cred *cred, nfsdio_done *done, void *arg);
 NFSDIO_API int nfsdio_commit(struct nfsdio_file *f, uint64_t offset, uint32_t count,
 			     nfsdio_done *done, void *arg);
 

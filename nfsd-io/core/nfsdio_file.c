@@ -12,14 +12,14 @@
 #include "nfsd-io/core/io_int.h"
 #include "nfsd-io/core/attr.h"
 #include "nfsd-io/core/nfsdio_int.h"
+#include "nfsd-io/core/sync.h"
 
 _Static_assert(DIO_DISPOSITION_COUNT <= NFSDIO_DECISIONS, "nfsdio_stats has room for each decision");
 _Static_assert((int)NFSDIO_DIRECT == DIO_MODE_DIRECT && (int)NFSDIO_DONTCACHE_ENDS == DIO_RULE_DONTCACHE_ENDS &&
 	       (int)NFSDIO_FILE_SYNC == IO_FILE_SYNC && (int)NFSDIO_ENGINE_THREADS == RING_THREADS,
 	       "the public numbers are the internal ones");
 
-/* A file that cannot be read this way may well be written so, but is better left cached. */
-static bool takes_dontcache(int fd)
+static bool reads_dontcache(int fd)
 {
 	char c;
 	struct iovec iov = { &c, 1 };
@@ -27,10 +27,43 @@ static bool takes_dontcache(int fd)
 	return preadv2(fd, &iov, 1, 0, RWF_DONTCACHE) >= 0;
 }
 
+/*
+ * A file that cannot be read this way may well be written so, but is better
+ * left cached.  Asked once a file system: the answer reads a page.
+ */
+static bool takes_dontcache(struct nfsdio *n, dev_t dev, int fd)
+{
+	struct nfsdio_dontcache *d = &n->dontcache[dev % NFSDIO_DEVICES];
+	bool known, takes;
+
+	pthread_mutex_lock(&n->lock);
+	known = d->known && d->dev == dev;
+	takes = known && d->takes;
+	pthread_mutex_unlock(&n->lock);
+	if (known)
+		return takes;
+	takes = reads_dontcache(fd);
+	pthread_mutex_lock(&n->lock);
+	*d = (struct nfsdio_dontcache){ .dev = dev, .known = true, .takes = takes };
+	pthread_mutex_unlock(&n->lock);
+	return takes;
+}
+
 static int check_params(const struct nfsdio_file_params *p)
 {
 	return p->read_mode <= NFSDIO_DIRECT && p->write_mode <= NFSDIO_DIRECT &&
 	       p->rule <= NFSDIO_DONTCACHE_ENDS ? 0 : -EINVAL;
+}
+
+static void set_params(struct nfsdio_file *f, const struct nfsdio_file_params *p)
+{
+	f->root.io = (struct root_io){
+		.read_mode = (enum dio_mode)p->read_mode,
+		.write_mode = (enum dio_mode)p->write_mode,
+		.rule = (enum dio_rule)p->rule,
+		.read_direct_min = p->read_direct_min,
+		.min_middle = p->min_middle,
+	};
 }
 
 /* Facts of the open file, and a root of its own for settings and counters. */
@@ -55,14 +88,9 @@ static int file_init(struct nfsdio_file *f, const struct nfsdio_file_params *p)
 	f->file.ino = st.st_ino;
 	f->file.root = &f->root;
 	f->root.dev = st.st_dev;
-	f->root.io = (struct root_io){
-		.read_mode = (enum dio_mode)p->read_mode,
-		.write_mode = (enum dio_mode)p->write_mode,
-		.rule = (enum dio_rule)p->rule,
-		.read_direct_min = p->read_direct_min,
-		.min_middle = p->min_middle,
-	};
-	f->root.probe.dontcache_read = f->root.probe.dontcache_write = takes_dontcache(f->file.fd);
+	set_params(f, p);
+	f->root.probe.dontcache_read = f->root.probe.dontcache_write =
+		takes_dontcache(f->n, st.st_dev, f->file.fd);
 	/* One bank: the library's threads never choose another. */
 	f->root.stats = aligned_alloc(_Alignof(struct root_stats), sizeof(struct root_stats));
 	if (!f->root.stats)
@@ -159,6 +187,28 @@ int nfsdio_file_close(struct nfsdio_file *f)
 	free(f->root.stats);
 	free(f);
 	return 0;
+}
+
+int nfsdio_file_configure(struct nfsdio_file *f, const struct nfsdio_file_params *p)
+{
+	int ret = check_params(p);
+
+	if (ret < 0)
+		return ret;
+	if (atomic_load(&f->busy))
+		return -EBUSY;
+	set_params(f, p);
+	return 0;
+}
+
+int nfsdio_file_sync(struct nfsdio_file *f)
+{
+	return sync_now(&f->file, &f->n->verifier);
+}
+
+uint64_t nfsdio_file_sync_failures(const struct nfsdio_file *f)
+{
+	return atomic_load(&f->file.sync_failures);
 }
 
 void nfsdio_explain(const struct nfsdio_file *f, enum nfsdio_direction d, uint64_t offset,

@@ -21,15 +21,23 @@ struct nfsdio_lane {
 	struct nfsdio_req *queue, **tail;
 };
 
+/* Does a device's file system take RWF_DONTCACHE?  One place for several devices: the last asked about. */
+#define NFSDIO_DEVICES 16
+struct nfsdio_dontcache {
+	dev_t dev;
+	bool known, takes;
+};
+
 struct nfsdio {
 	struct nfsdio_params p;
 	struct verifier verifier;
 	char engine[192];
 	atomic_uint next_lane;
-	pthread_mutex_t lock; /* the two below */
+	pthread_mutex_t lock; /* inflight, spare, dontcache */
 	pthread_cond_t idle;
 	uint64_t inflight;
 	struct nfsdio_req *spare; /* for reuse */
+	struct nfsdio_dontcache dontcache[NFSDIO_DEVICES];
 	unsigned nlanes;
 	struct nfsdio_lane lane[];
 };

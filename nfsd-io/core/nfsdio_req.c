@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/cred.h"
 #include "nfsd-io/core/nfsdio_int.h"
 
 /* One operation, from the call to its callback. */
@@ -15,8 +18,11 @@ struct nfsdio_req {
 	struct pool_waiter waiter;
 	struct buf in_place; /* the caller's memory, dressed as a buffer */
 	struct buf *buf;     /* borrowed, or NULL */
-	void *mem;	     /* the caller's */
+	void *mem;	     /* the caller's, in one piece; NULL: iov */
+	const struct iovec *iov;
+	int iovcnt;
 	uint32_t count;
+	struct cred *cred; /* counted, or NULL */
 	nfsdio_done *done;
 	void *arg;
 	enum { REQ_READ, REQ_WRITE, REQ_COMMIT } what;
@@ -60,6 +66,31 @@ static void fill_result(const struct nfsdio_req *r, struct nfsdio_result *out)
 		out->committed = (enum nfsdio_stable)r->write.committed;
 }
 
+/* Bytes read go out to the caller's memory... */
+static void scatter(const struct nfsdio_req *r, const uint8_t *from, size_t len)
+{
+	for (int i = 0; i < r->iovcnt && len; i++) {
+		size_t n = r->iov[i].iov_len < len ? r->iov[i].iov_len : len;
+
+		memcpy(r->iov[i].iov_base, from, n);
+		from += n;
+		len -= n;
+	}
+	if (r->mem)
+		memcpy(r->mem, from, len);
+}
+
+/* ...and those to write come in. */
+static void gather(const struct nfsdio_req *r, uint8_t *to)
+{
+	for (int i = 0; i < r->iovcnt; i++) {
+		memcpy(to, r->iov[i].iov_base, r->iov[i].iov_len);
+		to += r->iov[i].iov_len;
+	}
+	if (r->mem)
+		memcpy(to, r->mem, r->count);
+}
+
 static void on_io(struct io *io)
 {
 	struct nfsdio_req *r = req_of_io(io);
@@ -68,8 +99,9 @@ static void on_io(struct io *io)
 	struct nfsdio_result result;
 
 	if (r->what == REQ_READ && io->res > 0 && r->read.data != r->mem)
-		memcpy(r->mem, r->read.data, (size_t)io->res);
+		scatter(r, r->read.data, (size_t)io->res);
 	buf_return(r->buf);
+	cred_put(r->cred);
 	l->bytes -= r->count;
 	fill_result(r, &result);
 	/* Before the callback, so that it may close the file. */
@@ -97,7 +129,7 @@ static void begin_with(struct nfsdio_req *r, struct buf *b)
 	r->write.data = r->mem;
 	if (b) {
 		r->write.data = b->base + r->write.offset % (uint64_t)sysconf(_SC_PAGESIZE);
-		memcpy((void *)r->write.data, r->mem, r->count);
+		gather(r, (uint8_t *)r->write.data);
 	}
 	write_start(&r->write);
 }
@@ -113,6 +145,8 @@ static bool in_place(const struct nfsdio_req *r)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	const struct root_io *io = &r->f->root.io;
 
+	if (r->iovcnt)
+		return false;
 	if (r->what == REQ_WRITE)
 		return io->write_mode != DIO_MODE_DIRECT || r->f->file.dio_fd < 0 ||
 		       (uintptr_t)r->mem % page == r->write.offset % page;
@@ -203,41 +237,87 @@ static struct nfsdio_req *req_new(struct nfsdio_file *f, uint32_t count, nfsdio_
 	return r;
 }
 
-int nfsdio_read(struct nfsdio_file *f, void *buf, uint32_t count, uint64_t offset,
-		nfsdio_done *done, void *arg)
+/* Bytes of all pieces, or -EINVAL. */
+static int64_t iov_count(const struct nfsdio *n, const struct iovec *iov, int iovcnt)
 {
+	uint64_t count = 0;
+
+	if (iovcnt < 0 || iovcnt > IOV_MAX)
+		return -EINVAL;
+	for (int i = 0; i < iovcnt; i++) {
+		if (iov[i].iov_len > n->p.max_io)
+			return -EINVAL;
+		count += iov[i].iov_len;
+	}
+	return count > n->p.max_io ? -EINVAL : (int64_t)count;
+}
+
+static void set_memory(struct nfsdio_req *r, const struct iovec *iov, int iovcnt)
+{
+	if (iovcnt == 1) {
+		r->mem = iov[0].iov_base;
+		return;
+	}
+	r->iov = iov;
+	r->iovcnt = iovcnt;
+}
+
+int nfsdio_readv(struct nfsdio_file *f, const struct iovec *iov, int iovcnt, uint64_t offset,
+		 nfsdio_done *done, void *arg)
+{
+	int64_t count = iov_count(f->n, iov, iovcnt);
 	struct nfsdio_req *r;
 
-	if (count > f->n->p.max_io || offset > INT64_MAX)
+	if (count < 0 || offset > INT64_MAX)
 		return -EINVAL;
-	r = req_new(f, count, done, arg);
+	r = req_new(f, (uint32_t)count, done, arg);
 	if (!r)
 		return -ENOMEM;
 	r->what = REQ_READ;
-	r->mem = buf;
+	set_memory(r, iov, iovcnt);
 	r->read.offset = offset;
-	r->read.count = count;
+	r->read.count = r->count;
 	ring_post(r->lane->ring, &r->arrive, 0);
 	return 0;
+}
+
+int nfsdio_writev(struct nfsdio_file *f, const struct iovec *iov, int iovcnt, uint64_t offset,
+		  enum nfsdio_stable stable, const struct nfsdio_cred *cred, nfsdio_done *done,
+		  void *arg)
+{
+	int64_t count = iov_count(f->n, iov, iovcnt);
+	struct nfsdio_req *r;
+
+	if (count < 0 || offset > INT64_MAX || stable > NFSDIO_FILE_SYNC)
+		return -EINVAL;
+	r = req_new(f, (uint32_t)count, done, arg);
+	if (!r)
+		return -ENOMEM;
+	r->what = REQ_WRITE;
+	set_memory(r, iov, iovcnt);
+	r->cred = cred ? cred_get((struct cred *)cred) : NULL;
+	r->io.cred = r->cred;
+	r->write.offset = offset;
+	r->write.count = r->count;
+	r->write.stable = (enum io_stable)stable;
+	ring_post(r->lane->ring, &r->arrive, 0);
+	return 0;
+}
+
+int nfsdio_read(struct nfsdio_file *f, void *buf, uint32_t count, uint64_t offset,
+		nfsdio_done *done, void *arg)
+{
+	const struct iovec iov = { buf, count };
+
+	return nfsdio_readv(f, &iov, 1, offset, done, arg);
 }
 
 int nfsdio_write(struct nfsdio_file *f, const void *buf, uint32_t count, uint64_t offset,
 		 enum nfsdio_stable stable, nfsdio_done *done, void *arg)
 {
-	struct nfsdio_req *r;
+	const struct iovec iov = { (void *)buf, count };
 
-	if (count > f->n->p.max_io || offset > INT64_MAX || stable > NFSDIO_FILE_SYNC)
-		return -EINVAL;
-	r = req_new(f, count, done, arg);
-	if (!r)
-		return -ENOMEM;
-	r->what = REQ_WRITE;
-	r->mem = (void *)buf;
-	r->write.offset = offset;
-	r->write.count = count;
-	r->write.stable = (enum io_stable)stable;
-	ring_post(r->lane->ring, &r->arrive, 0);
-	return 0;
+	return nfsdio_writev(f, &iov, 1, offset, stable, NULL, done, arg);
 }
 
 int nfsdio_commit(struct nfsdio_file *f, uint64_t offset, uint32_t count, nfsdio_done *done,

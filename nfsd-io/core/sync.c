@@ -57,10 +57,12 @@ static int settle(struct file *f, struct sync_mark m, struct verifier *v, int er
 
 	if (err == 0)
 		err = other;
-	if (err < 0)
+	if (err < 0) {
+		atomic_fetch_add(&f->sync_failures, 1);
 		verifier_error(v, err);
-	else if (ours)
+	} else if (ours) {
 		atomic_fetch_sub(&f->unsynced, m.unsynced);
+	}
 	atomic_store(&f->sync_epoch, err == 0 && ours ? epoch + 2 : epoch);
 	return err;
 }

@@ -191,6 +191,112 @@ START_TEST(wraps_descriptors_of_others)
 }
 END_TEST
 
+/* Pieces of odd sizes are as good as one. */
+START_TEST(memory_may_come_in_pieces)
+{
+	static uint8_t mem[100000], back[100000];
+	struct iovec out[] = { { mem, 1 }, { mem + 1, 0 }, { mem + 1, 40000 }, { mem + 40001, 59999 } };
+	struct iovec in[] = { { back, 65537 }, { back + 65537, 34463 } };
+	struct nfsdio_file *f;
+	struct outcome o;
+
+	setup(_i);
+	sem_init(&o.sem, 0, 0);
+	for (unsigned i = 0; i < sizeof(mem); i++)
+		mem[i] = (uint8_t)(i * 7 + i / 251);
+	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, NULL), 0);
+	ck_assert_int_eq(nfsdio_writev(f, out, 4, 777, NFSDIO_DATA_SYNC, NULL, on_done, &o), 0);
+	wait_for(&o);
+	ck_assert_int_eq(o.r.res, sizeof(mem));
+	ck_assert_int_eq(nfsdio_readv(f, in, 2, 777, on_done, &o), 0);
+	wait_for(&o);
+	ck_assert_int_eq(o.r.res, sizeof(mem));
+	ck_assert_mem_eq(back, mem, sizeof(mem));
+	/* Shorter than asked: the rest of the pieces stays as it is. */
+	memset(back, 0x5a, sizeof(back));
+	ck_assert_int_eq(nfsdio_readv(f, in, 2, 777 + 30000, on_done, &o), 0);
+	wait_for(&o);
+	ck_assert_int_eq(o.r.res, 70000);
+	ck_assert(o.r.eof);
+	ck_assert_mem_eq(back, mem + 30000, 70000);
+	ck_assert_uint_eq(back[70000], 0x5a);
+	ck_assert_int_eq(nfsdio_writev(f, NULL, 0, 0, NFSDIO_UNSTABLE, NULL, on_done, &o), 0);
+	wait_for(&o);
+	ck_assert_int_eq(o.r.res, 0);
+	out[3].iov_len = 1 << 20;
+	ck_assert_int_eq(nfsdio_writev(f, out, 4, 0, NFSDIO_UNSTABLE, NULL, on_done, &o), -EINVAL);
+	ck_assert_int_eq(nfsdio_readv(f, in, -1, 0, on_done, &o), -EINVAL);
+	ck_assert_int_eq(nfsdio_file_close(f), 0);
+	sem_destroy(&o.sem);
+	teardown();
+}
+END_TEST
+
+static mode_t mode_after(const struct nfsdio_cred *cred, uint64_t offset)
+{
+	static uint8_t mem[8192] __attribute__((aligned(4096)));
+	struct iovec iov = { mem, sizeof(mem) };
+	struct nfsdio_file *f;
+	struct outcome o;
+
+	sem_init(&o.sem, 0, 0);
+	ck_assert_int_eq(chmod(path, 06777), 0);
+	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, NULL), 0);
+	ck_assert_int_eq(nfsdio_writev(f, &iov, 1, offset, NFSDIO_UNSTABLE, cred, on_done, &o), 0);
+	wait_for(&o);
+	ck_assert_int_eq(o.r.res, sizeof(mem));
+	ck_assert_int_eq(nfsdio_file_close(f), 0);
+	sem_destroy(&o.sem);
+	return o.st.st_mode & 07777;
+}
+
+/* Aligned and cut in three: every part acts as the caller. */
+START_TEST(a_write_as_somebody_clears_set_id_bits)
+{
+	gid_t gids[] = { 1001, 1002 };
+	struct nfsdio_cred *c;
+
+	if (geteuid() != 0)
+		return;
+	setup(_i);
+	ck_assert_int_eq(nfsdio_cred_new(&c, 1000, 1000, gids, 2), 0);
+	ck_assert_int_eq(mode_after(NULL, 0), 06777);
+	ck_assert_int_eq(mode_after(c, 0), 0777);
+	ck_assert_int_eq(mode_after(c, 1000), 0777);
+	nfsdio_cred_free(c);
+	nfsdio_cred_free(NULL);
+	teardown();
+}
+END_TEST
+
+START_TEST(modes_change_between_operations_and_counters_go_on)
+{
+	static uint8_t mem[65536] __attribute__((aligned(4096)));
+	struct nfsdio_file_params p = { NFSDIO_BUFFERED, NFSDIO_BUFFERED, NFSDIO_PAGE, 0, 0 };
+	struct nfsdio_file *f;
+	struct nfsdio_stats s;
+	uint64_t mode = 0;
+
+	setup(_i);
+	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, NULL), 0);
+	round_trip(f, mem, 0, 8192, NFSDIO_UNSTABLE);
+	ck_assert_int_eq(nfsdio_file_configure(f, &p), 0);
+	round_trip(f, mem, 0, 8192, NFSDIO_UNSTABLE);
+	nfsdio_file_stats(f, &s);
+	for (unsigned i = 0; nfsdio_decision_name(i); i++)
+		if (!strcmp(nfsdio_decision_name(i), "MODE"))
+			mode = s.ops[NFSDIO_WRITE][i];
+	ck_assert_uint_eq(mode, 1);
+	ck_assert_uint_eq(s.payload[NFSDIO_WRITE], 16384);
+	p.rule = (enum nfsdio_rule)9;
+	ck_assert_int_eq(nfsdio_file_configure(f, &p), -EINVAL);
+	ck_assert_int_eq(nfsdio_file_sync(f), 0);
+	ck_assert_uint_eq(nfsdio_file_sync_failures(f), 0);
+	ck_assert_int_eq(nfsdio_file_close(f), 0);
+	teardown();
+}
+END_TEST
+
 enum { MANY = 2000, CHUNK = 9001 };
 static uint8_t chunk[MANY][CHUNK];
 static atomic_int finished, wrong;
@@ -245,6 +351,9 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, explains_and_counts_what_it_does, 0, 2);
 	tcase_add_loop_test(t, refuses_what_cannot_be, 0, 2);
 	tcase_add_loop_test(t, wraps_descriptors_of_others, 0, 2);
+	tcase_add_loop_test(t, memory_may_come_in_pieces, 0, 2);
+	tcase_add_loop_test(t, a_write_as_somebody_clears_set_id_bits, 0, 2);
+	tcase_add_loop_test(t, modes_change_between_operations_and_counters_go_on, 0, 2);
 	tcase_add_loop_test(t, a_flood_waits_its_turn_and_free_waits_for_it, 0, 2);
 	suite_add_tcase(s, t);
 	return s;
