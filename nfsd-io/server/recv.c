@@ -143,11 +143,15 @@ static bool grow(struct conn *c)
 static void found_payload(struct conn *c)
 {
 	struct recv *r = &c->recv;
+	uint32_t max = c->w->p.env->max_write;
 
 	r->pad = -r->payload.len & 3;
-	if (r->payload.len > c->w->p.env->max_write) {
-		r->phase = RECV_SKIP;
-	} else if (!r->payload.len) {
+	/* More than a WRITE may have is passed over: the reply tells how much was written. */
+	if (r->payload.len > max) {
+		r->pad += r->payload.len - max;
+		r->payload.len = max;
+	}
+	if (!r->payload.len) {
 		r->phase = RECV_REST;
 	} else {
 		r->phase = RECV_BUFFER;
@@ -284,7 +288,8 @@ static void finish_record(struct conn *c)
 	r->ask = r->req->req.payload_len > RECV_CHUNK ? RECV_CHUNK_STREAM : RECV_CHUNK;
 	if (r->req->req.payload_len)
 		conn_prove(c, true);
-	if (r->phase == RECV_SKIP)
+	/* Of what was to be passed over the most is missing: no such call. */
+	if (r->phase == RECV_SKIP || (r->phase == RECV_REST && r->pad > 3))
 		behead(&r->req->req);
 	r->phase = RECV_READY;
 }

@@ -21,7 +21,7 @@ struct worker_req;
 
 #define RECV_CHUNK 8192	     /* bytes read at a time for headers and small calls */
 #define RECV_CHUNK_STREAM 512 /* ... after a large payload: the next header, little of its payload */
-#define RECV_SLACK 65536     /* bytes a record may be longer than max-write */
+#define RECV_SLACK (1u << 20) /* bytes a record may be longer than max-write */
 
 enum recv_phase {
 	RECV_CALL,    /* into req->call, looking for a payload */

@@ -304,17 +304,27 @@ START_TEST(long_calls_without_payload_are_cut_to_their_header)
 	new_stream();
 	put_call(1, 1, 0, 20000, 5000);
 	put_call(2, 1, 0, 0, SIZE_MAX);
-	put_call(3, 7, 0, CONNPLAY_MAX_WRITE + 1024, SIZE_MAX);
-	put_call(4, 1, 0, 0, SIZE_MAX);
 	open_conn();
 	play(0, SIZE_MAX);
-	ck_assert_uint_eq(nseen, 4);
+	ck_assert_uint_eq(nseen, 2);
 	ck_assert_uint_eq(seen[0].call_len, 40);
 	ck_assert_uint_eq(seen[0].record_len, 20072);
 	ck_assert_uint_eq(seen[1].call_len, 72);
-	ck_assert_uint_eq(seen[2].call_len, 40);
-	ck_assert_uint_eq(seen[2].payload_len, 0);
-	ck_assert_uint_eq(seen[3].call_len, 72);
+	close_conn();
+}
+END_TEST
+
+START_TEST(of_a_payload_beyond_all_that_may_be_written_the_rest_is_passed_over)
+{
+	new_stream();
+	put_call(3, 7, 0, CONNPLAY_MAX_WRITE + 1023, SIZE_MAX);
+	put_call(4, 1, 0, 0, SIZE_MAX);
+	open_conn();
+	play(0, SIZE_MAX);
+	ck_assert_uint_eq(nseen, 2);
+	ck_assert_uint_eq(seen[0].payload_len, CONNPLAY_MAX_WRITE);
+	ck_assert_uint_gt(seen[0].record_len, CONNPLAY_MAX_WRITE + 1023);
+	ck_assert_uint_eq(seen[1].call_len, 72);
 	close_conn();
 }
 END_TEST
@@ -534,6 +544,7 @@ static Suite *suite(void)
 	tcase_add_test(tc, a_connection_that_dies_waiting_for_a_buffer_leaves_the_queue);
 	tcase_add_test(tc, oversize_records_close_the_connection);
 	tcase_add_test(tc, long_calls_without_payload_are_cut_to_their_header);
+	tcase_add_test(tc, of_a_payload_beyond_all_that_may_be_written_the_rest_is_passed_over);
 	tcase_add_test(tc, a_long_compound_gets_a_larger_buffer);
 	tcase_add_test(tc, operations_behind_a_payload_are_kept);
 	tcase_add_test(tc, a_record_shorter_than_its_payload_says_so);
