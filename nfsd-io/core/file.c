@@ -102,7 +102,7 @@ static int file_open_io(struct file *f)
 	int flags = f->access == FILE_WRITE ? O_RDWR : O_RDONLY;
 
 	if (!S_ISREG(f->type))
-		return S_ISDIR(f->type) ? -EISDIR : -EINVAL;
+		return S_ISDIR(f->type) ? -EISDIR : S_ISLNK(f->type) ? -ELOOP : -EINVAL;
 	f->fd = file_reopen(f->path_fd, flags);
 	return f->fd < 0 ? f->fd : file_open_direct(f, flags);
 }

@@ -64,7 +64,7 @@ struct file *fdcache_peek(struct fdcache *c, const struct fh *fh, enum file_acce
 
 /*
  * Find or open (server's identity, blocks: offload threads only).
- * 0 or -errno: -ESTALE gone; -EISDIR/-EINVAL not regular for READ/WRITE;
+ * 0 or -errno: -ESTALE gone; -EISDIR/-ELOOP/-EINVAL not regular for READ/WRITE;
  * -EROFS, -ETXTBSY, -EPERM; -EMFILE/-ENFILE only after evicting all it could.
  * FIFOs, sockets and devices are only ever opened O_PATH.
  */
