@@ -37,7 +37,7 @@ static enum req_step_result permit(struct req *r)
 {
 	struct io_call *c = io_call(r);
 
-	if (c->want && r->cred->uid != 0 && r->cred->uid != c->st.st_uid) {
+	if (c->want && r->cred->uid != 0 && r->cred->uid != c->st.st_uid && r->cred->uid != c->opener) {
 		if (attr_acl(r->file))
 			return req_offload(r, permit_work, permitted);
 		if (!access_mode(&c->st, r->cred, c->want))
@@ -76,6 +76,7 @@ enum req_step_result io_call_open(struct req *r, enum file_access a, unsigned wa
 
 	c->access = a;
 	c->want = want;
+	c->opener = UINT32_MAX;
 	c->go = go;
 	if (r->file && r->file->access < a) {
 		file_put(r->file);
@@ -94,16 +95,23 @@ static void cred_work(struct req *r)
 	r->err = access_cred(r);
 }
 
-enum req_step_result io_call_opened(struct req *r, req_step *go)
+static enum req_step_result known(struct req *r)
+{
+	return r->err ? permitted(r) : permit(r);
+}
+
+enum req_step_result io_call_opened(struct req *r, unsigned want, uint32_t opener, req_step *go)
 {
 	struct io_call *c = io_call(r);
 
+	c->want = want;
+	c->opener = opener;
 	c->go = go;
 	r->err = attr_stat(r->file, &c->st);
 	if (r->err)
 		return c->fail(r, r->err);
 	c->have_st = true;
-	return r->cred ? permitted(r) : req_offload(r, cred_work, permitted);
+	return r->cred ? permit(r) : req_offload(r, cred_work, known);
 }
 
 static void begin(struct req *r, struct io *io, void (*done)(struct io *io))
@@ -149,6 +157,9 @@ bool io_call_data(struct req *r)
 		return false;
 	if (r->payload && cursor_pos(&r->args) == r->payload_at) {
 		c->data = r->payload_data;
+		/* What was more than a WRITE may have is not there: a short write. */
+		if (c->count > r->payload_len && r->payload_len == r->env->max_write)
+			c->count = r->payload_len;
 		return r->payload_len == c->count;
 	}
 	c->data = cursor_get_fixed(&r->args, c->count);

@@ -22,6 +22,7 @@ struct io_call {
 	const uint8_t *data; /* WRITE */
 	uint64_t data_at;    /* READ_PLUS: where data begin */
 	unsigned want;	     /* 0: none needed */
+	uint32_t opener;     /* this uid has them by an open; UINT32_MAX: nobody */
 	enum file_access access;
 	req_step *go;	     /* runs when the file is open and the caller may */
 	/* Answers for a step what failed; err is a -errno. */
@@ -37,8 +38,11 @@ static inline struct io_call *io_call(struct req *r)
 
 /* For a step: open r->file, see whether the caller has `want`, then `go`. */
 enum req_step_result io_call_open(struct req *r, enum file_access a, unsigned want, req_step *go);
-/* For a step with r->file set by an OPEN that gave the rights, and that may have no name left: only `go`. */
-enum req_step_result io_call_opened(struct req *r, req_step *go);
+/*
+ * For a step with r->file set by an OPEN of uid `opener`, which may have no name left: that one has
+ * the rights the OPEN gave whatever the mode is now, others are looked at as without it.
+ */
+enum req_step_result io_call_opened(struct req *r, unsigned want, uint32_t opener, req_step *go);
 /* Then, for `go` of WRITE and COMMIT; done() is called in WAIT and must resume.  STEP_WAIT. */
 enum req_step_result io_call_write(struct req *r, void (*done)(struct io *io));
 enum req_step_result io_call_commit(struct req *r, void (*done)(struct io *io));

@@ -27,6 +27,9 @@
 
 static enum req_step_result io_fail(struct req *r, int err)
 {
+	/* Not to be opened for I/O by its type: 4.0 has no word for it. */
+	if (err == -EINVAL && !r->file && v4(r)->minor)
+		return v4_over(r, NFS4ERR_WRONG_TYPE);
 	return v4_over(r, status_nfs4(err));
 }
 
@@ -43,7 +46,10 @@ static enum req_step_result open_step(struct req *r)
 
 static enum req_step_result opened_step(struct req *r)
 {
-	return io_call_opened(r, io_call(r)->go);
+	const struct io_call *c = io_call(r);
+	const struct state4_open *o = v4(r)->open;
+
+	return io_call_opened(r, c->want, o ? state4_open_uid(o) : STATE4_UIDS, c->go);
 }
 
 static uint32_t begin_open(struct req *r, enum file_access a, unsigned want, req_step *go)
@@ -57,21 +63,23 @@ static uint32_t begin_open(struct req *r, enum file_access a, unsigned want, req
 	return V4_STEP;
 }
 
-static uint32_t begin_opened(struct req *r, struct file *f, req_step *go)
+static uint32_t begin_opened(struct req *r, struct file *f, unsigned want, req_step *go)
 {
 	file_put(r->file);
 	r->file = f;
+	io_call(r)->want = want;
 	io_call(r)->go = go;
 	r->step = opened_step;
 	return V4_STEP;
 }
 
 /*
- * The file for a stateid: that of its open, with the rights the open gave; for a special one as
- * NFSv3 has it.  What the operation answers.
+ * The file for a stateid: that of its open, with the rights the open gave whoever opened it; for a
+ * special one as NFSv3 has it.  What the operation answers.
  */
 static uint32_t open_for(struct req *r, const stateid4 *id, enum state4_use use, req_step *go)
 {
+	unsigned want = use == STATE4_WRITE ? IO_CALL_WRITE : IO_CALL_READ | IO_CALL_EXEC;
 	struct file *f;
 	uint32_t status;
 
@@ -80,10 +88,8 @@ static uint32_t open_for(struct req *r, const stateid4 *id, enum state4_use use,
 	if (status)
 		return status;
 	if (f)
-		return begin_opened(r, f, go);
-	if (use == STATE4_WRITE)
-		return begin_open(r, FILE_WRITE, IO_CALL_WRITE, go);
-	return begin_open(r, FILE_READ, IO_CALL_READ | IO_CALL_EXEC, go);
+		return begin_opened(r, f, want, go);
+	return begin_open(r, use == STATE4_WRITE ? FILE_WRITE : FILE_READ, want, go);
 }
 
 /* --- READ, READ_PLUS ------------------------------------------------------------ */
@@ -325,5 +331,5 @@ uint32_t v4_commit(struct req *r)
 	c->fail = io_fail;
 	/* No right is needed: it only makes safe what others were let write.  It may have no name any more. */
 	f = state4_file_of(r->env->state, &r->fh, FILE_READ);
-	return f ? begin_opened(r, f, commit_go) : begin_open(r, FILE_READ, 0, commit_go);
+	return f ? begin_opened(r, f, 0, commit_go) : begin_open(r, FILE_READ, 0, commit_go);
 }

@@ -149,12 +149,14 @@ static struct state4_owner *owner_of(struct state4 *s, struct req *r, struct v4_
 	return w ? w : state4_owner_new(s, c->client, false, name->owner.owner_val, name->owner.owner_len, 0);
 }
 
-/* Under the lock: the modes fit; takes o->file for the open, or has it put. */
+/* Under the lock: the modes fit; takes o->file for the open, or has it put.  `uid`: who opens. */
 static uint32_t give(struct state4 *s, struct v4_opening *o, struct state4_owner *w, struct state4_file *f,
-		     struct state4_open *op, struct grant *g)
+		     struct state4_open *op, uint32_t uid, struct grant *g)
 {
 	struct file *was;
 
+	if (op && op->uid != uid)
+		uid = STATE4_UIDS;
 	g->fresh = !op;
 	if (!op) {
 		op = state4_open_new(s, w, f, file_get(o->file));
@@ -165,6 +167,7 @@ static uint32_t give(struct state4 *s, struct v4_opening *o, struct state4_owner
 		op->file = file_get(o->file);
 		file_put(was);
 	}
+	op->uid = uid;
 	g->access = op->access;
 	g->deny = op->deny;
 	state4_share_set(op, op->access | 1u << o->access, op->deny | 1u << o->deny);
@@ -198,7 +201,7 @@ static uint32_t try_grant(struct state4 *s, struct req *r, struct v4_opening *o,
 	if (st)
 		*courtesy = state4_share_courtesy(f, op, o->access, o->deny);
 	else
-		st = give(s, o, w, f, op, g);
+		st = give(s, o, w, f, op, r->cred ? r->cred->uid : STATE4_UIDS, g);
 	if (st) {
 		state4_file_check(s, f);
 		state4_owner_idle(s, w);

@@ -177,8 +177,10 @@ static uint32_t set_size(struct req *r, const stateid4 *id, uint64_t size)
 	if (status)
 		return status;
 	if (f) {
-		/* Opened for writing: that was when permission was asked for. */
-		err = act_as_caller(r);
+		/* Opened for writing: that was when permission was asked for, of whoever opened it. */
+		err = v4_permit(r, f, STATE4_WRITE, v->open ? state4_open_uid(v->open) : STATE4_UIDS);
+		if (!err)
+			err = act_as_caller(r);
 		if (!err && ftruncate(f->fd, (off_t)size))
 			err = -errno;
 		file_put(f);

@@ -21,15 +21,14 @@ void v4_get_stateid(struct cursor *c, stateid4 *id)
 		memcpy(id->other, other, NFS4_OTHER_SIZE);
 }
 
-/* May the caller do without an open what an open would give?  The owner may, as in v3. */
-static int permit(struct req *r, const struct file *f, enum state4_use use)
+int v4_permit(struct req *r, const struct file *f, enum state4_use use, uint32_t opener)
 {
 	struct stat st;
 	int err = access_cred(r);
 
 	if (!err && fstat(f->path_fd, &st))
 		err = -errno;
-	if (err || r->cred->uid == 0 || r->cred->uid == st.st_uid)
+	if (err || r->cred->uid == 0 || r->cred->uid == st.st_uid || r->cred->uid == opener)
 		return err;
 	err = act_as_caller(r);
 	if (!err)
@@ -48,7 +47,7 @@ static uint32_t open_anew(struct req *r, enum state4_use use, struct file **out)
 		return S_ISDIR(r->file->type) ? NFS4ERR_ISDIR : NFS4ERR_WRONG_TYPE;
 	status = v4_file(r, use == STATE4_WRITE ? FILE_WRITE : FILE_READ);
 	if (!status)
-		status = status_nfs4(permit(r, r->file, use));
+		status = status_nfs4(v4_permit(r, r->file, use, STATE4_UIDS));
 	if (!status)
 		*out = file_get(r->file);
 	return status;
@@ -57,7 +56,7 @@ static uint32_t open_anew(struct req *r, enum state4_use use, struct file **out)
 uint32_t v4_file_by_id(struct req *r, const stateid4 *id, enum state4_use use, struct file **out)
 {
 	struct v4 *v = v4(r);
-	uint32_t status = state4_io(r, id, use, out);
+	uint32_t status = state4_io(r, id, use, out), opener = v->open ? state4_open_uid(v->open) : STATE4_UIDS;
 
 	/* The file is counted: it stays open without the open. */
 	if (v->open)
@@ -65,7 +64,7 @@ uint32_t v4_file_by_id(struct req *r, const stateid4 *id, enum state4_use use, s
 	v->open = NULL;
 	if (status)
 		return status;
-	return *out ? status_nfs4(access_cred(r)) : open_anew(r, use, out);
+	return *out ? status_nfs4(v4_permit(r, *out, use, opener)) : open_anew(r, use, out);
 }
 
 int v4_changed(struct req *r, struct file *f)

@@ -137,6 +137,9 @@ enum state4_use { STATE4_READ = 1, STATE4_WRITE = 2 };
  */
 uint32_t state4_io(struct req *r, const stateid4 *id, enum state4_use use, struct file **file);
 void state4_open_put(struct state4_open *o);
+/* Whose rights the open stands for: the uid (squashed) of all who made it, or STATE4_UIDS. */
+#define STATE4_UIDS UINT32_MAX
+uint32_t state4_open_uid(const struct state4_open *o);
 /* The file of `fh` that an open keeps, with at least `a`; counted, or NULL.  It works when no name is left, too. */
 struct file *state4_file_of(struct state4 *s, const struct fh *fh, enum file_access a);
 /* Does a DENY mode stand against v3-like use of the file `fh`?  Takes the lock. */

@@ -83,6 +83,7 @@ struct state4_open {
 	unsigned nlocks;	    /* open: lock stateids under it */
 	struct file *file;	    /* counted */
 	uint8_t access, deny;	    /* bit n: share mode n was asked for */
+	_Atomic uint32_t uid;	    /* open: who opened it; STATE4_UIDS: not one alone */
 	struct state4_ranges ranges;
 	_Atomic int fd;		    /* lock: the description whose OFD locks mirror the ranges; -1 */
 	struct state4_files dead;   /* gone: what state4_files_put() frees */

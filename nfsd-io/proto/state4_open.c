@@ -260,6 +260,11 @@ struct state4_open *state4_open_new(struct state4 *s, struct state4_owner *w, st
 	return o;
 }
 
+uint32_t state4_open_uid(const struct state4_open *o)
+{
+	return atomic_load_explicit(&o->uid, memory_order_relaxed);
+}
+
 struct state4_open *state4_lock_stateid(struct state4 *s, struct state4_owner *w, struct state4_open *o, bool *fresh)
 {
 	struct state4_open *k = state4_open_find(o->sfile, w);

@@ -251,6 +251,8 @@ void v4_get_stateid(struct cursor *c, stateid4 *id);
  * caller's rights looked at, for a special one.  Offload threads.
  */
 uint32_t v4_file_by_id(struct req *r, const stateid4 *id, enum state4_use use, struct file **out);
+/* Blocks.  May the caller use `f` so: as uid `opener` always, else by the file's mode, its owner as in v3?  -errno. */
+int v4_permit(struct req *r, const struct file *f, enum state4_use use, uint32_t opener);
 /* Data or blocks of the open file `f` were changed: stable on a sync export.  0 or -errno. */
 int v4_changed(struct req *r, struct file *f);
 /* A range to be changed: NFS4ERR_INVAL when it has no end, FBIG when no file reaches that far. */
