@@ -34,9 +34,9 @@ static struct timespec time_of(const struct statx_timestamp *t)
 	return (struct timespec){ .tv_sec = t->tv_sec, .tv_nsec = t->tv_nsec };
 }
 
-static void fill(struct note *n, const struct statx *x)
+void attr_of_statx(struct stat *st, const struct statx *x)
 {
-	n->st = (struct stat){
+	*st = (struct stat){
 		.st_dev = makedev(x->stx_dev_major, x->stx_dev_minor),
 		.st_ino = x->stx_ino,
 		.st_mode = x->stx_mode,
@@ -51,7 +51,6 @@ static void fill(struct note *n, const struct statx *x)
 		.st_mtim = time_of(&x->stx_mtime),
 		.st_ctim = time_of(&x->stx_ctime),
 	};
-	n->immutable = x->stx_attributes & STATX_ATTR_IMMUTABLE;
 }
 
 static void look(struct note *n, const struct file *f)
@@ -62,7 +61,8 @@ static void look(struct note *n, const struct file *f)
 	n->have_st = true;
 	n->err = 0;
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &x) == 0) {
-		fill(n, &x);
+		attr_of_statx(&n->st, &x);
+		n->immutable = x.stx_attributes & STATX_ATTR_IMMUTABLE;
 		return;
 	}
 	/* A container's filter that knows no statx. */

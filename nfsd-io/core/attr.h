@@ -14,8 +14,13 @@
 
 #include "nfsd-io/core/file.h"
 
+struct statx;
+
 /* For a file's `serial` when it is made. */
 uint64_t attr_serial(void);
+
+/* Basic attributes in the form of fstat(). */
+void attr_of_statx(struct stat *st, const struct statx *x);
 
 /* As fstat; 0 or -errno. */
 int attr_stat(const struct file *f, struct stat *st);

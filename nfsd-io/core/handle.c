@@ -8,8 +8,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/handle_memo.h"
 #include "nfsd-io/core/khandle.h"
 #include "nfsd-io/core/pathmap.h"
 #include "nfsd-io/core/siphash.h"
@@ -146,6 +148,38 @@ int handle_of_child(const struct handle_key *k, struct root *r, int dirfd, const
 	if (rc == 0 && !khandle_equal(&id, &r->self))
 		rc = pathmap_learn(r->paths, dirfd, name, &id);
 	return rc < 0 ? rc : handle_of_id(k, r, &id, out);
+}
+
+bool handle_recall(const struct handle_key *k, const struct root *r, const struct statx *x, struct fh *out)
+{
+	struct khandle id;
+
+	return root_tells_births(r) && handle_memo_find(x, &id) && handle_of_id(k, r, &id, out) == 0;
+}
+
+void handle_note(const struct root *r, const struct statx *x, const struct fh *fh)
+{
+	const uint8_t *d = fh->data;
+	struct khandle id;
+
+	if (!root_tells_births(r) || fh->len <= HANDLE_HEAD || d[1] != HANDLE_FILE)
+		return;
+	id = (struct khandle){ .type = d[3], .len = d[2] };
+	memcpy(id.data, d + HANDLE_HEAD, id.len);
+	handle_memo_note(x, &id);
+}
+
+/*
+ * A mount on the name shows as another device: what may be told of that is not decided here.  The
+ * root of another export may lie on this one.
+ */
+bool handle_glance(const struct handle_key *k, const struct root *r, int dirfd, const char *name,
+		   struct statx *x, struct fh *out)
+{
+	if (!root_tells_births(r) || statx(dirfd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+					   STATX_BASIC_STATS | HANDLE_MEMO_MASK, x) < 0)
+		return false;
+	return makedev(x->stx_dev_major, x->stx_dev_minor) == r->dev && handle_recall(k, r, x, out);
 }
 
 int handle_open(struct root *r, const struct handle_parts *p)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "nfsd-io/core/root.h"
 
@@ -36,6 +37,7 @@ struct handle_parts {
 };
 
 struct handle_key;
+struct statx;
 
 #define HANDLE_KEY_LEN 16
 
@@ -58,6 +60,18 @@ int handle_decode(const struct handle_key *k, const uint8_t *data, unsigned len,
 int handle_of(const struct handle_key *k, struct root *r, int fd, struct fh *out);
 /* As handle_of for a just resolved name, when path mode must learn (parent, name). */
 int handle_of_child(const struct handle_key *k, struct root *r, int dirfd, const char *name, int fd, struct fh *out);
+/*
+ * The handle of the object with the attributes `x` (asked for with HANDLE_MEMO_MASK), when
+ * handle_note() was told of it before; any thread, no system call.  The latter: of one descriptor.
+ */
+bool handle_recall(const struct handle_key *k, const struct root *r, const struct statx *x, struct fh *out);
+void handle_note(const struct root *r, const struct statx *x, const struct fh *fh);
+/*
+ * Attributes (basic ones and birth) and handle of what `name` in `dirfd` is, as whoever the thread
+ * is, by a single system call.  False: not to be told that way; it takes object_lookup().
+ */
+bool handle_glance(const struct handle_key *k, const struct root *r, int dirfd, const char *name,
+		   struct statx *x, struct fh *out);
 /*
  * O_PATH descriptor of the object, or -ESTALE (gone, other root or file
  * system).  Server's own identity; blocks.  `p` must belong to `r`.

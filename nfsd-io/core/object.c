@@ -11,6 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/attr.h"
+#include "nfsd-io/core/handle_memo.h"
+
 #define OBJECT_FLAGS (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
 int object_name_check(const char *name, unsigned len)
@@ -133,6 +136,27 @@ int object_lookup(struct root *r, int dirfd, const char *name)
 		return object_step(r->dev, dirfd, name);
 	fd = openat(dirfd, ".", OBJECT_FLAGS | O_DIRECTORY);
 	return fd < 0 ? -errno : fd;
+}
+
+int object_tell(const struct handle_key *k, struct root *r, int dirfd, const char *name, int fd,
+		struct stat *st, bool *have_st, struct fh *fh)
+{
+	struct statx x = { 0 };
+	int rc;
+
+	*have_st = statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | HANDLE_MEMO_MASK, &x) == 0;
+	if (*have_st)
+		attr_of_statx(st, &x);
+	else /* a container's filter that knows no statx */
+		*have_st = fstat(fd, st) == 0;
+	if (handle_recall(k, r, &x, fh))
+		return 0;
+	rc = handle_of_child(k, r, dirfd, name, fd, fh);
+	if (rc < 0)
+		fh->len = 0;
+	else
+		handle_note(r, &x, fh);
+	return rc;
 }
 
 int object_reopen(int path_fd, int flags)

@@ -32,6 +32,13 @@ int object_lookup(struct root *r, int dirfd, const char *name);
  */
 int object_lookup_cached(int dirfd, const char *name);
 
+/*
+ * Attributes and handle of `fd`, which object_lookup() just gave for `name` in
+ * `dirfd`.  0, or -errno (fh->len 0): it has no handle; attributes may be known all the same.
+ */
+int object_tell(const struct handle_key *k, struct root *r, int dirfd, const char *name, int fd,
+		struct stat *st, bool *have_st, struct fh *fh);
+
 /* Re-open an O_PATH descriptor through /proc/self/fd with `flags` (O_CLOEXEC|O_NOCTTY|O_NONBLOCK added). */
 int object_reopen(int path_fd, int flags);
 

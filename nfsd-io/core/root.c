@@ -93,11 +93,22 @@ static int root_open_paths(struct root *r, const struct root_params *p)
 	return pathmap_new(&r->paths, r->fd, log[0] ? log : NULL, NULL);
 }
 
+static bool root_fstype_in(const struct root *r, const char *const *names, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(r->probe.fstype, names[i]))
+			return true;
+	return false;
+}
+
 static int root_open_handles(struct root *r, const struct root_params *p, const char **why)
 {
 	int rc;
 
+	static const char *const births[] = { "ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs" };
+
 	r->path_mode = p->force_path_mode || !r->probe.handles;
+	r->tells_births = !r->path_mode && root_fstype_in(r, births, sizeof(births) / sizeof(births[0]));
 	if (!r->path_mode) {
 		r->mount_fd = openat(r->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (r->mount_fd < 0) {
@@ -205,10 +216,12 @@ bool root_plain_modes(const struct root *r)
 {
 	static const char *const plain[] = { "ext2", "ext3", "ext4", "xfs", "tmpfs", "f2fs" };
 
-	for (unsigned i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-		if (!strcmp(r->probe.fstype, plain[i]))
-			return true;
-	return false;
+	return root_fstype_in(r, plain, sizeof(plain) / sizeof(plain[0]));
+}
+
+bool root_tells_births(const struct root *r)
+{
+	return r->tells_births;
 }
 
 struct root *root_get(struct root *r)

@@ -57,6 +57,7 @@ struct root {
 	uint8_t fskey[8];  /* from the file system's UUID and id; in every handle */
 	bool path_mode;	   /* no CAP_DAC_READ_SEARCH or no kernel handles: see pathmap.h */
 	struct pathmap *paths; /* path mode only */
+	bool tells_births; /* see root_tells_births() */
 	struct probe probe;
 	struct root_io io;
 	struct root_stats *stats; /* ROOT_WORKERS banks */
@@ -82,6 +83,11 @@ int root_open(struct root **out, const struct root_params *p, const char **why);
 unsigned root_mount_flags(struct root *r);
 /* Do mode and ACL decide alone who may do what (no permission check of the file system's own)? */
 bool root_plain_modes(const struct root *r);
+/*
+ * Does the file system stamp each inode with the time of its birth, which nobody can change, and
+ * does its handle stay the same all its life (handle_memo.h)?
+ */
+bool root_tells_births(const struct root *r);
 struct root *root_get(struct root *r);
 void root_put(struct root *r);
 

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/attr.h"
 #include "nfsd-io/core/object.h"
 #include "nfsd-io/proto/nfs3_page.h"
 #include "nfsd-io/proto/status.h"
@@ -58,17 +59,19 @@ static bool is_dots(const char *name)
 static void find_extra(struct req *r, int dirfd, const char *name, struct extra *x)
 {
 	struct root *root = r->export->root;
-	int fd = object_lookup(root, dirfd, name), err;
+	struct statx attrs;
+	int fd;
 
-	x->have_st = false;
+	x->have_st = !is_dots(name) && handle_glance(r->env->key, root, dirfd, name, &attrs, &x->fh);
+	if (x->have_st) {
+		attr_of_statx(&x->st, &attrs);
+		return;
+	}
 	x->fh.len = 0;
+	fd = object_lookup(root, dirfd, name);
 	if (fd < 0)
 		return;
-	x->have_st = !fstat(fd, &x->st);
-	err = is_dots(name) ? handle_of(r->env->key, root, fd, &x->fh)
-			    : handle_of_child(r->env->key, root, dirfd, name, fd, &x->fh);
-	if (err)
-		x->fh.len = 0;
+	object_tell(r->env->key, root, dirfd, name, fd, &x->st, &x->have_st, &x->fh);
 	close(fd);
 }
 

@@ -35,12 +35,9 @@ static bool is_dots(const char *name)
 static int found(struct req *r, int fd)
 {
 	struct lookup_call *c = lookup_call(r);
-	struct root *root = r->export->root;
-	int err;
+	int err = object_tell(r->env->key, r->export->root, r->file->path_fd, c->name, fd, &c->obj,
+			      &c->have_obj, &c->fh);
 
-	err = is_dots(c->name) ? handle_of(r->env->key, root, fd, &c->fh)
-			       : handle_of_child(r->env->key, root, r->file->path_fd, c->name, fd, &c->fh);
-	c->have_obj = !err && !fstat(fd, &c->obj);
 	close(fd);
 	return err;
 }

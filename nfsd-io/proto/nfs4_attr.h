@@ -43,6 +43,10 @@ uint32_t v4_attr_get(struct cursor *c, struct v4_attrs *out, bool *beyond);
 
 /* The object `fd` (any descriptor) of `root`: one statx(), and what follows from it.  0 or -errno. */
 int v4_object_stat(struct v4_object *o, const struct export *e, int fd, const struct fh *fh);
+/* The same; handle_glance() will know it the next time. */
+int v4_object_found(struct v4_object *o, const struct export *e, int fd, const struct fh *fh);
+/* The same where all is known: `x` has the basic attributes and birth. */
+void v4_object_seen(struct v4_object *o, const struct export *e, const struct statx *x, const struct fh *fh);
 /* For v4_attr_needs_space(): 0 or -errno. */
 int v4_object_space(struct v4_object *o, int fd);
 /* The current object, opened if need be, with what `asked` takes; an nfsstat4 or V4_ELSEWHERE. */

@@ -8,35 +8,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/attr.h"
 #include "nfsd-io/core/compat.h"
 #include "nfsd-io/proto/nfs4_attr.h"
 #include "nfsd-io/proto/pseudo.h"
 #include "nfsd-io/proto/status.h"
 
 #define BTRFS_SUBVOLUME_INO 256
-
-static struct timespec time_of(const struct statx_timestamp *t)
-{
-	return (struct timespec){.tv_sec = t->tv_sec, .tv_nsec = t->tv_nsec};
-}
-
-static void from_statx(struct stat *st, const struct statx *x)
-{
-	*st = (struct stat){
-		.st_dev = makedev(x->stx_dev_major, x->stx_dev_minor),
-		.st_ino = x->stx_ino,
-		.st_mode = x->stx_mode,
-		.st_nlink = x->stx_nlink,
-		.st_uid = x->stx_uid,
-		.st_gid = x->stx_gid,
-		.st_rdev = makedev(x->stx_rdev_major, x->stx_rdev_minor),
-		.st_size = (off_t)x->stx_size,
-		.st_blocks = (blkcnt_t)x->stx_blocks,
-		.st_atim = time_of(&x->stx_atime),
-		.st_mtim = time_of(&x->stx_mtime),
-		.st_ctim = time_of(&x->stx_ctime),
-	};
-}
 
 /* Tells the subvolumes of one file system apart: btrfs' own number where the kernel gives it, else the device's. */
 static uint64_t part_of(const struct statx *x)
@@ -65,18 +43,42 @@ static void place(struct v4_object *o, const struct export *e, const struct stat
 		o->mounted_on = part_of(x);
 }
 
+void v4_object_seen(struct v4_object *o, const struct export *e, const struct statx *x, const struct fh *fh)
+{
+	o->root = e->root;
+	o->fh = fh;
+	o->have_btime = x->stx_mask & STATX_BTIME;
+	o->btime = (struct timespec){.tv_sec = x->stx_btime.tv_sec, .tv_nsec = x->stx_btime.tv_nsec};
+	attr_of_statx(&o->st, x);
+	place(o, e, x);
+}
+
+static int ask(int fd, struct statx *x)
+{
+	unsigned mask = STATX_BASIC_STATS | STATX_BTIME | COMPAT_STATX_SUBVOL;
+
+	return statx(fd, "", AT_EMPTY_PATH, mask, x) ? -errno : 0;
+}
+
 int v4_object_stat(struct v4_object *o, const struct export *e, int fd, const struct fh *fh)
 {
 	struct statx x;
+	int err = ask(fd, &x);
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME | COMPAT_STATX_SUBVOL, &x))
-		return -errno;
-	o->root = e->root;
-	o->fh = fh;
-	o->have_btime = x.stx_mask & STATX_BTIME;
-	o->btime = time_of(&x.stx_btime);
-	from_statx(&o->st, &x);
-	place(o, e, &x);
+	if (!err)
+		v4_object_seen(o, e, &x, fh);
+	return err;
+}
+
+int v4_object_found(struct v4_object *o, const struct export *e, int fd, const struct fh *fh)
+{
+	struct statx x;
+	int err = ask(fd, &x);
+
+	if (err)
+		return err;
+	handle_note(e->root, &x, fh);
+	v4_object_seen(o, e, &x, fh);
 	return 0;
 }
 

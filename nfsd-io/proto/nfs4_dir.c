@@ -107,18 +107,34 @@ static int export_root(struct req *r, struct page *p, struct export *x, const st
 	return err;
 }
 
+/* A directory may be the root of another export, and the space of a file system takes a descriptor. */
+static bool seen_at_a_glance(struct req *r, const struct page *p, int dirfd, struct entry *e)
+{
+	struct statx x;
+
+	if (v4_attr_needs_space(&p->asked) ||
+	    !handle_glance(r->env->key, r->export->root, dirfd, e->name, &x, &e->fh) ||
+	    (S_ISDIR(x.stx_mode) && r->table->n > 1))
+		return false;
+	v4_object_seen(&e->o, r->export, &x, &e->fh);
+	return true;
+}
+
 /* As the caller: who may list a directory but not search it is told names only. */
 static int find_attributes(struct req *r, struct page *p, int dirfd, struct entry *e)
 {
 	struct v4_target t;
-	int err = v4_target_below(r, dirfd, e->name, &t);
+	int err;
 
+	if (seen_at_a_glance(r, p, dirfd, e))
+		return 0;
+	err = v4_target_below(r, dirfd, e->name, &t);
 	if (err)
 		return err;
 	if (t.client)
 		return export_root(r, p, t.export, t.client, e);
 	e->fh = t.fh;
-	err = v4_object_stat(&e->o, r->export, t.fd, &e->fh);
+	err = v4_object_found(&e->o, r->export, t.fd, &e->fh);
 	if (!err && v4_attr_needs_space(&p->asked))
 		err = v4_object_space(&e->o, t.fd);
 	v4_target_fini(&t);

@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "tests/lib/everyfs.h"
 #include "tests/lib/scratch.h"
@@ -242,6 +243,100 @@ START_TEST(reopen_gives_the_same_object_whatever_its_name_now)
 }
 END_TEST
 
+static struct handle_key *some_key(void)
+{
+	static const uint8_t secret[HANDLE_KEY_LEN] = "some secret";
+	struct handle_key *k;
+
+	ck_assert_int_eq(handle_key_new(&k, secret), 0);
+	return k;
+}
+
+/* As object_lookup() and object_tell() say it; a name that is not there has no handle. */
+static void look_up(const struct handle_key *k, struct root *r, int dirfd, const char *name,
+		    struct stat *st, struct fh *fh)
+{
+	int fd = object_lookup(r, dirfd, name);
+	bool have_st = false;
+
+	fh->len = 0;
+	if (fd < 0)
+		return;
+	ck_assert_int_eq(object_tell(k, r, dirfd, name, fd, st, &have_st, fh), 0);
+	ck_assert(have_st);
+	close(fd);
+}
+
+/* Until it is old enough for its handle to be kept. */
+static void look_until_known(const struct handle_key *k, struct root *r, int dirfd, const char *name)
+{
+	time_t deadline = time(NULL) + 20;
+	struct statx x;
+	struct stat st;
+	struct fh fh;
+
+	while (!handle_glance(k, r, dirfd, name, &x, &fh)) {
+		ck_assert_msg(time(NULL) < deadline, "%s on %s is never known", name, r->probe.fstype);
+		look_up(k, r, dirfd, name, &st, &fh);
+		usleep(20000);
+	}
+}
+
+static void glance_agrees(const struct handle_key *k, struct root *r, int dirfd, const char *name)
+{
+	struct statx x;
+	struct stat st;
+	struct fh seen, found;
+
+	ck_assert_msg(handle_glance(k, r, dirfd, name, &x, &seen), "%s on %s", name, r->probe.fstype);
+	look_up(k, r, dirfd, name, &st, &found);
+	ck_assert_uint_eq(seen.len, found.len);
+	ck_assert_mem_eq(seen.data, found.data, seen.len);
+	ck_assert_uint_eq(x.stx_ino, st.st_ino);
+}
+
+START_TEST(a_glance_tells_what_a_lookup_does)
+{
+	static const char *const names[] = { "file", "sub", "link", "fifo" };
+	struct handle_key *k = some_key();
+	struct root *roots[EVERYFS] = { NULL };
+	const char *dirs[EVERYFS] = { NULL };
+	struct statx x;
+	struct fh fh;
+
+	for (int i = 0; i < EVERYFS; i++) {
+		if (!everyfs[i].dir[0])
+			continue;
+		make(everyfs[i].dir);
+		roots[i] = root;
+		dirs[i] = strdup(dir);
+	}
+	for (int i = 0; i < EVERYFS; i++) {
+		struct root *r = roots[i];
+
+		if (!r)
+			continue;
+		/* Where inodes have no birth time nothing is ever known, and nothing wrong. */
+		ck_assert(root_tells_births(r));
+		for (unsigned n = 0; n < sizeof(names) / sizeof(names[0]); n++)
+			look_until_known(k, r, r->fd, names[n]);
+		for (unsigned n = 0; n < sizeof(names) / sizeof(names[0]); n++)
+			glance_agrees(k, r, r->fd, names[n]);
+		/* Another object of that name, perhaps of that number, has not been seen. */
+		ck_assert_int_eq(unlinkat(r->fd, "file", 0), 0);
+		ck_assert(!handle_glance(k, r, r->fd, "file", &x, &fh));
+		scratch_write(r->fd, "file", "another");
+		ck_assert(!handle_glance(k, r, r->fd, "file", &x, &fh));
+		ck_assert_int_eq(renameat(r->fd, "fifo", r->fd, "file"), 0);
+		glance_agrees(k, r, r->fd, "file");
+		root_put(r);
+		scratch_remove(dirs[i]);
+		free((char *)dirs[i]);
+	}
+	handle_key_free(k);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("object");
@@ -258,6 +353,7 @@ static Suite *suite(void)
 	tcase_add_test(tc, reopen_gives_the_same_object_whatever_its_name_now);
 	if (everyfs_able) {
 		tcase_add_test(tc, another_file_system_below_is_refused_and_the_same_one_crossed);
+		tcase_add_test(tc, a_glance_tells_what_a_lookup_does);
 		tcase_add_loop_test(tc, everything_can_be_asked_to_sync, 0, EVERYFS);
 	}
 	suite_add_tcase(s, tc);
