@@ -135,6 +135,7 @@ int file_open(struct file **out, struct fdcache *c, struct root *r, const struct
 	if (rc < 0)
 		goto fail;
 	f->root = root_get(r);
+	reach_init(&f->reach, (uint64_t)st.st_size);
 	*out = f;
 	return 0;
 fail:
@@ -151,6 +152,7 @@ int file_close(struct file *f, struct verifier *v)
 	if (f->unsynced && file_linked(f) == 0)
 		rc = sync_now(f, v);
 	file_close_fds(f);
+	reach_fini(&f->reach);
 	root_put(f->root);
 	free(f);
 	return rc;

@@ -16,6 +16,7 @@
 #include "nfsd-io/core/handle.h"
 #include "nfsd-io/core/offload.h"
 #include "nfsd-io/core/probe.h"
+#include "nfsd-io/core/reach.h"
 #include "nfsd-io/core/root.h"
 #include "nfsd-io/core/verifier.h"
 
@@ -40,6 +41,7 @@ struct file {
 	_Atomic uint64_t unsynced; /* WRITEs completed UNSTABLE and not covered by a good sync since */
 	_Atomic uint32_t sync_epoch; /* sync.c's own: starts at 0 */
 	_Atomic uint32_t sync_failures; /* flushes that failed, each before the next is told its result */
+	struct reach_gate reach; /* of direct WRITEs */
 	/* the cache's own, under its shard's lock */
 	struct file *hash_next, *newer, *older;
 	uint64_t used_ns;

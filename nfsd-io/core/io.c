@@ -155,5 +155,7 @@ void io_finish(struct io *io, enum dio_op op)
 		count(&stats->payload[op], (uint64_t)io->res);
 	if (!io->have_st)
 		io_stat(io);
+	if (io->have_st && op == DIO_WRITE)
+		reach_saw(&io->file->reach, (uint64_t)io->st.st_size);
 	io->done(io);
 }

@@ -41,6 +41,7 @@ struct io {
 	uint32_t done_len;	 /* bytes moved so far, from the plan's start */
 	unsigned retries;	 /* completions in a row that moved nothing */
 	struct apart apart;	 /* WRITE: the stretch in hand */
+	struct reach reach;	 /* the same, when it is direct */
 	struct sync_mark { uint64_t unsynced; uint32_t epoch; } mark; /* see sync.h */
 	void (*synced)(struct io *io, int err);
 };

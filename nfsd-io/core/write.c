@@ -39,7 +39,31 @@ static void go(struct apart *a)
 	ring_post(io->ring, &io->op, 0);
 }
 
-/* The rest of the segment in hand, as soon as no WRITE of the other class is near. */
+/* As soon as no WRITE of the other class is near. */
+static void write_apart(struct write_io *w)
+{
+	struct io *io = &w->io;
+
+	io->op.done = on_turn;
+	if (apart_enter(&io->apart))
+		write_now(w);
+}
+
+static void on_reach(struct op *op, int res, bool more)
+{
+	(void)res;
+	(void)more;
+	write_apart(write_of(io_of(op)));
+}
+
+static void go_reach(struct reach *r)
+{
+	struct io *io = (struct io *)((char *)r - offsetof(struct io, reach));
+
+	ring_post(io->ring, &io->op, 0);
+}
+
+/* The rest of the segment in hand, when it is its turn. */
 static void write_more(struct write_io *w)
 {
 	struct io *io = &w->io;
@@ -54,9 +78,10 @@ static void write_more(struct write_io *w)
 		.direct = seg->kind == DIO_DIRECT,
 		.go = go,
 	};
-	io->op.done = on_turn;
-	if (apart_enter(&io->apart))
-		write_now(w);
+	io->reach = (struct reach){ .end = pos + io->apart.len, .go = go_reach };
+	io->op.done = on_reach;
+	if (!io->apart.direct || reach_enter(&io->file->reach, &io->reach))
+		write_apart(w);
 }
 
 static void on_synced(struct io *io, int err)
@@ -97,6 +122,9 @@ static void on_write(struct op *op, int res, bool more)
 
 	(void)more;
 	apart_leave(&io->apart);
+	if (io->apart.direct)
+		reach_leave(&io->file->reach, &io->reach,
+			    res > 0 ? io->apart.offset + (uint32_t)res : 0);
 	if (res <= 0) {
 		if (io_retry(io, res))
 			write_more(w);

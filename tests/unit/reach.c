@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "nfsd-io/core/reach.h"
+#include "tests/lib/unit.h"
+
+static struct reach_gate gate;
+static struct reach *gone[16];
+static int ngone;
+
+static void go(struct reach *r)
+{
+	gone[ngone++] = r;
+}
+
+static struct reach *up_to(struct reach *r, uint64_t end)
+{
+	*r = (struct reach){ .end = end, .go = go };
+	return r;
+}
+
+static bool went(const struct reach *r)
+{
+	for (int i = 0; i < ngone; i++)
+		if (gone[i] == r)
+			return true;
+	return false;
+}
+
+static void setup(void)
+{
+	ngone = 0;
+	reach_init(&gate, 1000);
+}
+
+static void teardown(void)
+{
+	reach_fini(&gate);
+}
+
+START_TEST(inside_the_file_nobody_waits)
+{
+	struct reach longer, inside[3];
+
+	ck_assert(reach_enter(&gate, up_to(&longer, 2000)));
+	for (int i = 0; i < 3; i++)
+		ck_assert(reach_enter(&gate, up_to(&inside[i], 1000)));
+	for (int i = 0; i < 3; i++)
+		reach_leave(&gate, &inside[i], 1000);
+	reach_leave(&gate, &longer, 2000);
+	ck_assert_int_eq(ngone, 0);
+}
+END_TEST
+
+START_TEST(a_stream_goes_the_furthest_first_and_then_the_rest_together)
+{
+	struct reach r[5];
+
+	ck_assert(reach_enter(&gate, up_to(&r[0], 2000)));
+	for (int i = 1; i < 5; i++)
+		ck_assert(!reach_enter(&gate, up_to(&r[i], 2000 + 1000 * i)));
+	reach_leave(&gate, &r[0], 2000);
+	ck_assert_int_eq(ngone, 1);
+	ck_assert_ptr_eq(gone[0], &r[4]);
+	reach_leave(&gate, &r[4], 6000);
+	ck_assert_int_eq(ngone, 4);
+	for (int i = 1; i < 4; i++)
+		reach_leave(&gate, &r[i], 2000 + 1000 * i);
+	ck_assert_int_eq(ngone, 4);
+}
+END_TEST
+
+START_TEST(who_comes_later_and_further_does_not_hold_up_those_who_wait)
+{
+	struct reach r[4];
+
+	ck_assert(reach_enter(&gate, up_to(&r[0], 2000)));
+	ck_assert(!reach_enter(&gate, up_to(&r[1], 3000)));
+	ck_assert(!reach_enter(&gate, up_to(&r[2], 4000)));
+	reach_leave(&gate, &r[0], 2000);
+	ck_assert(!reach_enter(&gate, up_to(&r[3], 9000)));
+	reach_leave(&gate, &r[2], 4000);
+	ck_assert_int_eq(ngone, 3);
+	ck_assert(went(&r[1]) && went(&r[3]));
+	reach_leave(&gate, &r[1], 3000);
+	reach_leave(&gate, &r[3], 9000);
+}
+END_TEST
+
+START_TEST(after_a_failed_one_the_next_in_reach_tries)
+{
+	struct reach r[3];
+
+	ck_assert(reach_enter(&gate, up_to(&r[0], 4000)));
+	ck_assert(!reach_enter(&gate, up_to(&r[1], 3000)));
+	ck_assert(!reach_enter(&gate, up_to(&r[2], 2000)));
+	reach_leave(&gate, &r[0], 0);
+	ck_assert_int_eq(ngone, 1);
+	ck_assert_ptr_eq(gone[0], &r[1]);
+	reach_leave(&gate, &r[1], 0);
+	ck_assert_int_eq(ngone, 2);
+	ck_assert_ptr_eq(gone[1], &r[2]);
+	reach_leave(&gate, &r[2], 0);
+	ck_assert(reach_enter(&gate, up_to(&r[0], 1001)));
+	reach_leave(&gate, &r[0], 1001);
+}
+END_TEST
+
+START_TEST(a_short_one_lets_only_those_below_it_go_beside_the_furthest)
+{
+	struct reach r[4];
+
+	ck_assert(reach_enter(&gate, up_to(&r[0], 4000)));
+	ck_assert(!reach_enter(&gate, up_to(&r[1], 1500)));
+	ck_assert(!reach_enter(&gate, up_to(&r[2], 3000)));
+	ck_assert(!reach_enter(&gate, up_to(&r[3], 3500)));
+	reach_leave(&gate, &r[0], 1500);
+	ck_assert_int_eq(ngone, 2);
+	ck_assert(went(&r[1]) && went(&r[3]));
+	reach_leave(&gate, &r[3], 3500);
+	ck_assert_int_eq(ngone, 3);
+	reach_leave(&gate, &r[1], 1500);
+	reach_leave(&gate, &r[2], 3000);
+}
+END_TEST
+
+START_TEST(a_file_seen_shorter_is_made_longer_again)
+{
+	struct reach r[2];
+
+	reach_saw(&gate, 0);
+	ck_assert(reach_enter(&gate, up_to(&r[0], 500)));
+	ck_assert(!reach_enter(&gate, up_to(&r[1], 800)));
+	reach_saw(&gate, 800);
+	reach_leave(&gate, &r[0], 500);
+	ck_assert_int_eq(ngone, 1);
+	reach_leave(&gate, &r[1], 800);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("reach");
+	TCase *t = tcase_create("reach");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, inside_the_file_nobody_waits);
+	tcase_add_test(t, a_stream_goes_the_furthest_first_and_then_the_rest_together);
+	tcase_add_test(t, who_comes_later_and_further_does_not_hold_up_those_who_wait);
+	tcase_add_test(t, after_a_failed_one_the_next_in_reach_tries);
+	tcase_add_test(t, a_short_one_lets_only_those_below_it_go_beside_the_furthest);
+	tcase_add_test(t, a_file_seen_shorter_is_made_longer_again);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	return unit_run(suite());
+}
