@@ -87,7 +87,7 @@ static void refresh_align(struct file *f)
 	atomic_store(&f->read_align, a.read);
 }
 
-bool io_retry(struct io *io, int err)
+bool io_retry(struct io *io, enum dio_op op, int err)
 {
 	struct dio_segment *seg = &io->plan.seg[io->seg];
 	struct root_stats *stats = root_stats_here(io->file->root);
@@ -97,6 +97,12 @@ bool io_retry(struct io *io, int err)
 		seg->kind = DIO_BUFFERED;
 		io->plan.why = DIO_FALLBACK;
 		count(&stats->fallback_einval, 1);
+		return true;
+	}
+	if (err == -EIO && op == DIO_READ && seg->kind == DIO_DIRECT) {
+		seg->kind = DIO_BUFFERED;
+		io->plan.why = DIO_FALLBACK;
+		count(&stats->fallback_eio, 1);
 		return true;
 	}
 	if (err == -EOPNOTSUPP && seg->kind == DIO_DONTCACHE) {

@@ -24,8 +24,12 @@ unsigned io_rwf(const struct io *io);
  * A completion that moved nothing: may the segment be started again, perhaps
  * in a humbler kind?  Direct refused (EINVAL): alignment is asked anew and the
  * segment goes buffered; DONTCACHE refused: without; EAGAIN: a few times.
+ * A direct READ answered EIO is asked of the page cache: iomap says EIO to one
+ * that meets a delayed allocation, and XFS leaves those behind the end of a
+ * file whose last WRITE was split, for the expanded READ to meet.  A disk that
+ * is broken says it again.
  */
-bool io_retry(struct io *io, int err);
+bool io_retry(struct io *io, enum dio_op op, int err);
 
 /*
  * `n` bytes of the segment in hand were moved.  The segment is not over:

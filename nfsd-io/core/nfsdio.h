@@ -148,7 +148,9 @@ struct nfsdio_stats {
 	uint64_t payload[2];		     /* asked for and done */
 	uint64_t head, middle, tail;	     /* bytes of split WRITEs */
 	uint64_t expand;		     /* READ: bytes beyond what was asked */
-	uint64_t fallback_direct, fallback_dontcache, continued, syncs;
+	uint64_t fallback_direct;	     /* direct refused, done buffered */
+	uint64_t fallback_eio;		     /* direct READ failed, done buffered */
+	uint64_t fallback_dontcache, continued, syncs;
 	uint64_t errors[2];
 };
 

@@ -249,6 +249,7 @@ void nfsdio_file_stats(const struct nfsdio_file *f, struct nfsdio_stats *out)
 	out->tail = atomic_load(&s->part[2]);
 	out->expand = atomic_load(&s->expand);
 	out->fallback_direct = atomic_load(&s->fallback_einval);
+	out->fallback_eio = atomic_load(&s->fallback_eio);
 	out->fallback_dontcache = atomic_load(&s->fallback_dontcache);
 	out->continued = atomic_load(&s->continued);
 	out->syncs = atomic_load(&s->syncs);

@@ -83,13 +83,13 @@ static void on_read(struct op *op, int res, bool more)
 
 	(void)more;
 	if (res < 0) {
-		if (io_retry(io, res))
+		if (io_retry(io, DIO_READ, res))
 			read_more(r);
 		else
 			read_finish(r, res);
 		return;
 	}
-	if (res == 0 && !io_retry(io, 0)) {
+	if (res == 0 && !io_retry(io, DIO_READ, 0)) {
 		read_finish(r, 0);
 		return;
 	}

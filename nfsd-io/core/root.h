@@ -39,6 +39,7 @@ struct root_stats {
 	_Atomic uint64_t payload[2];			   /* bytes of client data */
 	_Atomic uint64_t expand;			   /* READ: bytes read beyond what was asked */
 	_Atomic uint64_t fallback_einval;		   /* direct refused, done buffered */
+	_Atomic uint64_t fallback_eio;			   /* direct READ failed, done buffered */
 	_Atomic uint64_t fallback_dontcache;		   /* DONTCACHE refused, done buffered */
 	_Atomic uint64_t continued;			   /* short I/O carried on */
 	_Atomic uint64_t errors[2];

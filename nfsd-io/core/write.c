@@ -126,7 +126,7 @@ static void on_write(struct op *op, int res, bool more)
 		reach_leave(&io->file->reach, &io->reach,
 			    res > 0 ? io->apart.offset + (uint32_t)res : 0);
 	if (res <= 0) {
-		if (io_retry(io, res))
+		if (io_retry(io, DIO_WRITE, res))
 			write_more(w);
 		else
 			write_end(w, res ? res : -EIO);

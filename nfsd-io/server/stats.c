@@ -85,6 +85,7 @@ json_t *stats_export_json(const char *path, const struct root *r, const struct r
 	put(rd, "expand", sum->expand);
 	json_object_set_new(wr, "split", split_json(sum));
 	put(fallbacks, "direct", sum->fallback_einval);
+	put(fallbacks, "direct-eio", sum->fallback_eio);
 	put(fallbacks, "dontcache", sum->fallback_dontcache);
 	json_object_set_new(o, "path", name ? name : json_string("?"));
 	json_object_set_new(o, "rule", json_string(dio_rule_name(r->io.rule)));

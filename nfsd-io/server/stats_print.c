@@ -108,9 +108,10 @@ static void print_export(FILE *out, const json_t *x)
 		 NULL);
 	grid_print(&g, out, 2);
 	split_line(out, json_object_get(wr, "split"));
-	fprintf(out, "  syncs %s, short I/O continued %s, refused: direct %s, dontcache %s\n",
+	fprintf(out, "  syncs %s, short I/O continued %s, refused: direct %s, dontcache %s; direct READs failed %s\n",
 		grid_count(num(x, "syncs")), grid_count(num(x, "continued")),
-		grid_count(num(fb, "direct")), grid_count(num(fb, "dontcache")));
+		grid_count(num(fb, "direct")), grid_count(num(fb, "dontcache")),
+		grid_count(num(fb, "direct-eio")));
 	if (*str(rd, "why"))
 		fprintf(out, "  READ:  %s\n", str(rd, "why"));
 	if (*str(wr, "why"))

@@ -179,6 +179,62 @@ START_TEST(random_io_in_every_mode_and_rule_matches_the_model)
 }
 END_TEST
 
+static void write_at(uint32_t offset, uint32_t len)
+{
+	struct buf *b = pool_borrow(pool, len + 4096);
+	struct write_io w = { .io = an_io(), .offset = offset, .count = len, .buf = b,
+			      .data = b->base + offset % 4096, .stable = IO_FILE_SYNC };
+
+	memset((void *)w.data, 0x5a, len);
+	write_start(&w);
+	ring_run(ring, NULL, NULL);
+	ck_assert_int_eq(w.io.res, len);
+	buf_return(b);
+}
+
+static void read_across_the_end(uint32_t end)
+{
+	struct read_io r = { .io = an_io(), .offset = 775700, .count = 166000 };
+
+	r.buf = pool_borrow(pool, read_space(r.count));
+	read_start(&r);
+	ring_run(ring, NULL, NULL);
+	ck_assert_int_eq(r.io.res, end - 775700);
+	ck_assert(r.eof);
+	ck_assert_int_eq(r.data[r.io.res - 1], 0x5a);
+	buf_return(r.buf);
+}
+
+/*
+ * The head of a split WRITE makes XFS reserve space beyond it; the middle takes
+ * some.  Where the tail shares the middle's last block, or there is none,
+ * nothing ever allocates the rest, and a direct READ that is expanded beyond
+ * the end of the file meets it.
+ */
+START_TEST(a_read_across_the_end_behind_a_split_write_gives_the_data)
+{
+	static const struct {
+		enum dio_rule rule;
+		uint32_t len;
+	} c[] = { { DIO_RULE_SEED, 32780 }, { DIO_RULE_SEED, 32280 }, { DIO_RULE_PAGE, 28696 } };
+
+	if (!fs_up[_i])
+		return;
+	ring = make_ring(0, 4);
+	pool = iofile_pool(ring, IO_MAX, 1);
+	iofile_up(&f, _i ? fs[_i].dir : NULL, 0);
+	for (unsigned i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+		iofile_mode(&f, DIO_MODE_DIRECT, c[i].rule);
+		ck_assert_int_eq(ftruncate(f.file.fd, 77824), 0);
+		write_at(810984, c[i].len);
+		read_across_the_end(810984 + c[i].len);
+	}
+	iofile_down(&f);
+	pool_free(pool);
+	ring_free(ring);
+}
+END_TEST
+
 /* --- neighbours that share blocks ----------------------------------------------- */
 
 struct writer {
@@ -380,6 +436,7 @@ static Suite *suite(void)
 
 	tcase_set_timeout(t, 240);
 	tcase_add_loop_test(t, random_io_in_every_mode_and_rule_matches_the_model, 0, 20);
+	tcase_add_loop_test(t, a_read_across_the_end_behind_a_split_write_gives_the_data, 0, 5);
 	tcase_add_loop_test(t, neighbouring_writes_of_two_threads_both_survive, 0, 20);
 	tcase_add_loop_test(t, a_full_file_system_loses_nothing_acknowledged, 0, 3);
 	suite_add_tcase(s, t);

@@ -177,6 +177,19 @@ START_TEST(refused_direct_goes_buffered_once_and_is_counted)
 }
 END_TEST
 
+START_TEST(a_direct_read_that_fails_asks_the_page_cache_once)
+{
+	READ_AT(1000, 40000, -EIO, FAKERING_ALL);
+	ck_assert_int_eq(r.io.res, 40000);
+	ck_assert_int_eq(fakering_log[1].fd, f.file.fd);
+	ck_assert_int_eq(r.io.plan.why, DIO_FALLBACK);
+	ck_assert_uint_eq(iofile_count(&f, fallback_eio), 1);
+	READ_AT(1000, 40000, -EIO, -EIO);
+	ck_assert_int_eq(r.io.res, -EIO);
+	ck_assert_uint_eq(fakering_calls, 2);
+}
+END_TEST
+
 START_TEST(refused_dontcache_goes_without)
 {
 	iofile_mode(&f, DIO_MODE_DONTCACHE, DIO_RULE_PAGE);
@@ -190,13 +203,13 @@ END_TEST
 
 START_TEST(an_error_after_data_gives_the_data)
 {
-	READ_AT(1000, 40000, 10000, -EIO);
+	READ_AT(1000, 40000, 10000, -EIO, -EIO);
 	ck_assert_int_eq(r.io.res, 10000 - 488);
 	ck_assert(!r.eof);
 	/* Only pad so far: nothing asked for, so the error counts. */
-	READ_AT(1000, 40000, 488, -EIO);
+	READ_AT(1000, 40000, 488, -EIO, -EIO);
 	ck_assert_int_eq(r.io.res, -EIO);
-	READ_AT(1000, 40000, -EIO);
+	READ_AT(1000, 40000, -EIO, -EIO);
 	ck_assert_int_eq(r.io.res, -EIO);
 	ck_assert_uint_eq(iofile_count(&f, errors[DIO_READ]), 2);
 	/* Reading changes no verifier. */
@@ -248,6 +261,7 @@ static Suite *suite(void)
 	tcase_add_test(t, continues_direct_only_at_an_aligned_boundary);
 	tcase_add_test(t, stops_once_the_bytes_asked_for_are_there);
 	tcase_add_test(t, refused_direct_goes_buffered_once_and_is_counted);
+	tcase_add_test(t, a_direct_read_that_fails_asks_the_page_cache_once);
 	tcase_add_test(t, refused_dontcache_goes_without);
 	tcase_add_test(t, an_error_after_data_gives_the_data);
 	tcase_add_test(t, eagain_and_empty_completions_are_tried_again_but_not_for_ever);
