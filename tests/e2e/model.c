@@ -55,6 +55,9 @@ static bool do_read(struct v3c *c)
 
 	if (v3c_read(c, &file, offset, len, buffer) || c->r.count != want)
 		return wrong("READ", offset, len, &c->r);
+	/* nfs-ganesha answers a READ of no bytes by itself, without a look at the file. */
+	if (!len && getenv("MODEL_GANESHA"))
+		return true;
 	if (c->r.eof != (offset + c->r.count >= size))
 		return wrong("READ's end of file", offset, len, &c->r);
 	for (uint32_t i = 0; i < want; i++)

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * All that depends on the release of nfs-ganesha.  ganesha loads a plugin
+ * only when the major number of the FSAL API is the same, so this is about
+ * compiling: one plugin a release.
+ */
+#ifndef GANESHA_PLUGIN_RELEASE_H
+#define GANESHA_PLUGIN_RELEASE_H
+
+#include <fsal.h>
+#include <FSAL/fsal_commonlib.h>
+#include <FSAL/fsal_config.h>
+#include <FSAL/fsal_init.h>
+#include <FSAL/fsal_localfs.h>
+#include <config_parsing.h>
+#include <export_mgr.h>
+#include <fsal_convert.h>
+#include <vfs_methods.h>
+
+#if FSAL_MAJOR_VERSION != 11
+#error "the FSAL API of nfs-ganesha 4.x (major 11) is what this is written for"
+#endif
+
+/* Bytes of one READ or WRITE the export takes, at most: told to ganesha, which cuts what is longer. */
+#define PLUGIN_MAX_IO (1u << 20)
+
+static inline struct vfs_fsal_obj_handle *plugin_vfs_of(struct fsal_obj_handle *obj)
+{
+	return container_of(obj, struct vfs_fsal_obj_handle, obj_handle);
+}
+
+/*
+ * Do the structures of this libfsalvfs.so lie as its headers said?  They hang
+ * on options of its build.  `key` is what its handle_to_key() tells of `obj`.
+ */
+static inline bool plugin_layout_fits(struct fsal_obj_handle *obj, const struct fsal_export *exp,
+				      const struct gsh_buffdesc *key)
+{
+	struct vfs_fsal_obj_handle *vfs = plugin_vfs_of(obj);
+
+	return (void *)vfs->handle->handle_data == key->addr && vfs->up_ops == exp->up_ops;
+}
+
+/*
+ * May this READ or WRITE go on beside the share reservations there are?  As
+ * VFS finds it out: by the state where that has the access, else by the file's
+ * counters.  A descriptor is not opened.
+ */
+static inline fsal_status_t plugin_check_share(struct fsal_obj_handle *obj, bool bypass,
+					       struct state_t *state, fsal_openflags_t access)
+{
+	bool locked = false, unused = false;
+	fsal_status_t st = fsal_find_fd(NULL, obj, NULL, &plugin_vfs_of(obj)->u.file.share, bypass, state,
+					access, NULL, NULL, &locked, &unused, false, &unused);
+
+	if (locked)
+		pthread_rwlock_unlock(&obj->obj_lock);
+	return st;
+}
+
+/* Must all be done as one user, whom nothing switches?  An option of VFS. */
+static inline bool plugin_one_user(const struct fsal_module *vfs)
+{
+	return container_of(vfs, const struct vfs_fsal_module, module)->only_one_user;
+}
+
+#endif

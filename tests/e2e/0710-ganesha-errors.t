@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# nfs-ganesha with our FSAL plugin on a device that fails: no COMMIT says OK for data that write-back has lost, to
+# neither of two clients, and a WRITE that is to be stable fails when its flush does.  As 0240-write-back-errors.t.
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
+. "$srcdir/tests/lib/ganesha.sh"
+need mkfs.ext4
+ganesha_need
+id=0
+for offset in 0 1000; do
+	for mode in buffered dontcache direct; do
+		fs_mount tmpfs 100M || skip_all "tmpfs cannot be mounted here"
+		under=$FS_DIR
+		dir=$TAP_TMP/$mode-$offset
+		mkdir "$dir"
+		truncate -s 300M "$under/image"
+		mkfs.ext4 -q -F -O ^has_journal "$under/image" && mount -o loop "$under/image" "$dir" ||
+			skip_all "ext4 cannot be mounted here"
+		FS_DIRS=("$dir" "${FS_DIRS[@]}")
+		ganesha_add $((++id)) "$dir" "$(ganesha_nfsdio $mode $mode page)"
+		printf '%s\t%s\t%s\t%s\n' $mode $offset "$dir" "$under/ballast" >>"$TAP_TMP/list"
+	done
+done
+ok_here "ganesha starts with the plugin" ganesha_start || { tap_done; exit; }
+while IFS=$'\t' read -r mode offset dir ballast; do
+	tap_adopt "$mode from $offset" ganesha_run "$BUILDDIR/tests/e2e/writeback" 127.0.0.1 2049 "$dir" "$ballast" "$offset"
+done <"$TAP_TMP/list"
+ok "files that have lost data are counted: $(ganesha_stat .lost_files)" test "$(ganesha_stat .lost_files)" -gt 0
+ok "and logged" grep -q 'NFSDIO: write-back of file .* failed' "$GANESHA_DIR/log"
+ok_here "ganesha ends with status 0" ganesha_stop
+tap_done
