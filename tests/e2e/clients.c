@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * clients HOST PORT [flood N]: client ids over the wire: EXCHANGE_ID,
+ * clients HOST PORT: client ids over the wire: EXCHANGE_ID,
  * DESTROY_CLIENTID, RECLAIM_COMPLETE, SETCLIENTID, RENEW.  Every case of what
  * they come to is in tests/unit/state4_client.c; here is what only the wire
  * has: flags, unions, bad arguments, one operation alone.
- * flood: N owners that are never heard of again, with an honest client amid them.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tests/lib/tap.h"
 #include "tests/lib/v4c.h"
@@ -164,55 +162,15 @@ static void minor_zero(const char *host, int port)
 	v4c_close(&v);
 }
 
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
-/* Amid the flood, an honest client gets in as it would without. */
-static void flood(const char *host, int port, int n)
-{
-	struct v4c honest;
-	double worst = 0, from;
-	uint32_t seqid, bad = 0;
-	char owner[32];
-	int i;
-
-	if (!tap_ok(!v4c_open(&honest, host, port, 1), "an honest client's connection"))
-		return;
-	for (i = 0; i < n; i++) {
-		snprintf(owner, sizeof(owner), "nobody %d", i);
-		bad += v4c_exchange_id(&c, owner, "verifier", 0, &seqid) != NFS4_OK;
-		if (i % (n / 5) != n / 5 - 1)
-			continue;
-		snprintf(owner, sizeof(owner), "honest %d", i);
-		honest.session = false;
-		from = seconds();
-		bad += v4c_hello(&honest, owner) != NFS4_OK;
-		if (seconds() - from > worst)
-			worst = seconds() - from;
-	}
-	tap_is(bad, 0, "every EXCHANGE_ID and every honest client is served");
-	tap_ok(worst < 2, "an honest client is in within two seconds (%.3f)", worst);
-	v4c_close(&honest);
-}
-
 int main(int argc, char **argv)
 {
 	if (argc < 3 || v4c_open(&c, argv[1], atoi(argv[2]), 1))
 		return 1;
-	if (argc == 5 && !strcmp(argv[3], "flood")) {
-		flood(argv[1], atoi(argv[2]), atoi(argv[4]));
-	} else {
-		what_exchange_id_says();
-		exchange_id_arguments();
-		alone_or_in_a_session();
-		ends_of_clients();
-		minor_zero(argv[1], atoi(argv[2]));
-	}
+	what_exchange_id_says();
+	exchange_id_arguments();
+	alone_or_in_a_session();
+	ends_of_clients();
+	minor_zero(argv[1], atoi(argv[2]));
 	v4c_close(&c);
 	return tap_done();
 }
