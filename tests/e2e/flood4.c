@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * flood4 HOST PORT N CONNECTIONS: N EXCHANGE_IDs and N SETCLIENTIDs, each of an owner never heard of before or again, over
- * CONNECTIONS connections for each of the two, many calls at a time; meanwhile honest clients of both minor versions
- * come in, one after the other.  Says in TAP how that went.
+ * flood4 HOST PORT N CONNECTIONS: N EXCHANGE_IDs and N SETCLIENTIDs, each of an owner never heard
+ * of before or again, over CONNECTIONS connections for each of the two, many calls at a time;
+ * meanwhile honest clients of both minor versions come in, one after the other.  Says in TAP how
+ * that went.
  */
 #include "config.h"
 
@@ -17,8 +18,8 @@
 #include "tests/lib/tap.h"
 #include "tests/lib/v4c.h"
 
-#define BATCH 64     /* calls on their way on a connection */
-#define OWNER 24     /* bytes of an owner */
+#define BATCH 64                        /* calls on their way on a connection */
+#define OWNER 24                        /* bytes of an owner */
 #define MARK "OWNER-OWNER-OWNER-OWNER-" /* where it stands in a call */
 #define HONEST_S 2.0
 #define PAUSE_MS 50
@@ -52,8 +53,9 @@ static uint8_t *template(struct v4c *c, size_t *len)
 		a->client.id.id_len = OWNER;
 		a->client.id.id_val = (char *)(uintptr_t)MARK;
 		a->callback.cb_program = 0x40000000;
-		a->callback.cb_location.na_r_netid = (utf8string){3, (char *)(uintptr_t)"tcp"};
-		a->callback.cb_location.na_r_addr = (utf8string){13, (char *)(uintptr_t)"127.0.0.1.0.0"};
+		a->callback.cb_location.na_r_netid = (utf8string){3, (char *)(uintptr_t) "tcp"};
+		a->callback.cb_location.na_r_addr =
+			(utf8string){13, (char *)(uintptr_t) "127.0.0.1.0.0"};
 	}
 	v4c_encode(c, &call);
 	record = rawnfs_record(&call, 0, len);
@@ -62,7 +64,8 @@ static uint8_t *template(struct v4c *c, size_t *len)
 }
 
 /* The next record of a batch: its own xid (behind the record mark) and owner. */
-static void make(uint8_t *to, const uint8_t *record, size_t len, size_t at, uint32_t who, uint32_t n)
+static void make(uint8_t *to, const uint8_t *record, size_t len, size_t at, uint32_t who,
+		 uint32_t n)
 {
 	char owner[32];
 	uint32_t xid = htobe32(n);

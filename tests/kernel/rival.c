@@ -79,6 +79,28 @@ static uint32_t insist(uint32_t (*ask)(const char *, const char *), const char *
 	return status;
 }
 
+/* Nothing stays behind that a restarted server would have to wait for. */
+static void leave(const char *dir, const char *file)
+{
+	char *path = strdup(dir);
+	CLOSE4args *a;
+
+	walk_to(path);
+	v4c_lookup(&c, file);
+	a = &v4c_op(&c, OP_CLOSE)->nfs_argop4_u.opclose;
+	a->open_stateid = open_id;
+	v4c_run(&c); /* with its locks */
+	free(path);
+	v4c_begin_bare(&c);
+	memcpy(v4c_op(&c, OP_DESTROY_SESSION)->nfs_argop4_u.opdestroy_session.dsa_sessionid, c.sessionid,
+	       sizeof(c.sessionid));
+	v4c_run(&c);
+	v4c_begin_bare(&c);
+	v4c_op(&c, OP_DESTROY_CLIENTID)->nfs_argop4_u.opdestroy_clientid.dca_clientid = c.clientid;
+	printf("left: %u\n", v4c_run(&c));
+	v4c_close(&c);
+}
+
 int main(int argc, char **argv)
 {
 	uint32_t status;
@@ -99,6 +121,6 @@ int main(int argc, char **argv)
 		status = insist(lock_file, argv[3], argv[4]);
 		printf("LOCK: %u\n", status);
 	}
-	v4c_close(&c);
+	leave(argv[3], argv[4]);
 	return status != strtoul(argv[5], NULL, 10);
 }

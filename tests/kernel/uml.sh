@@ -4,6 +4,8 @@
 #
 #	uml_up				namespace and tap; the daemon harness is told to run the daemon inside
 #	uml_run SECONDS SCRIPT ARG...	boot, run SCRIPT as root in the guest, return its status (124: time-out)
+#	uml_run_serving ...		the same; what the guest writes to ./ask is called here, its status and what it
+#					printed are in ./done
 #	uml_down
 #
 # The guest has the host's file tree read-only as its root, a tmpfs on /mnt, and UML_WORK writable at /mnt/work.
@@ -13,6 +15,7 @@ UML_SERVER=192.0.2.1
 UML_GUEST=192.0.2.2
 UML_WORK=$TAP_TMP/uml
 UML_UP=
+UML_NEVER=$TAP_TMP/never # nobody writes to it: to read it is to wait without a process
 
 # Where a kernel client cannot run the whole script is a skip that says what is missing.
 uml_need() {
@@ -31,6 +34,7 @@ uml_up() {
 		ip -n "$UML_NS" addr add "$UML_SERVER/24" dev tap0 &&
 		ip -n "$UML_NS" link set tap0 mtu 9000 up || skip_all "tap devices are not permitted"
 	mkdir -p "$UML_WORK"
+	mkfifo "$UML_NEVER"
 	DAEMON_PREFIX=(ip netns exec "$UML_NS")
 	DAEMON_PREFIX_NET=("${DAEMON_PREFIX[@]}")
 	DAEMON_HOST=$UML_SERVER
@@ -56,6 +60,23 @@ uml_run() {
 	[ -s "$UML_WORK/status" ] && return "$(cat "$UML_WORK/status")"
 	tail -20 "$UML_WORK/console"
 	return 124
+}
+
+uml_run_serving() {
+	local what pid
+	uml_run "$@" &
+	pid=$!
+	while kill -0 $pid 2>/dev/null; do
+		if [ -e "$UML_WORK/ask" ]; then
+			read -ra what <"$UML_WORK/ask"
+			rm -f "$UML_WORK/ask"
+			"${what[@]}" >"$TAP_TMP/answer" 2>&1
+			{ echo $?; cat "$TAP_TMP/answer"; } >"$UML_WORK/done.new"
+			mv "$UML_WORK/done.new" "$UML_WORK/done"
+		fi
+		read -rt 0.02 <>"$UML_NEVER"
+	done
+	wait $pid
 }
 
 uml_down() {
