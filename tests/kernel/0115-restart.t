@@ -23,7 +23,7 @@ rival() { "${DAEMON_PREFIX[@]}" "$RIVAL" "$DAEMON_HOST" "$DAEMON_PORT" "$@"; }
 # Cut TIMES connections of PORT that carried data both ways: in the middle of I/O.  The client waits 15 s where the server
 # was still busy with what it sends again: others of its processes go on.
 cut_busy() { # PORT TIMES
-	local peers done=0 end=$((SECONDS + 200))
+	local peer peers done=0 end=$((SECONDS + 200))
 	while [ $done -lt "$2" ]; do
 		[ $SECONDS -lt $end ] || { echo "no more busy connections after $done"; return 1; }
 		mapfile -t peers < <(ss -Hitn state established sport "$1" | awk '/^[0-9]/ { peer = $4 }
@@ -31,8 +31,9 @@ cut_busy() { # PORT TIMES
 				if (acked > 10000 && match($0, /bytes_received:[0-9]+/) &&
 				    substr($0, RSTART + 15, RLENGTH - 15) > 50000) print peer }')
 		[ ${#peers[@]} -gt 0 ] || { read -rt 0.02 <>"$NEVER"; continue; }
-		ss -K -Htn "$(printf 'dst %s or ' "${peers[@]}") dst 0.0.0.0:1" >/dev/null
-		done=$((done + ${#peers[@]}))
+		for peer in "${peers[@]}"; do
+			ss -K -Htn state established sport "$1" dst "$peer" | grep -q . && done=$((done + 1))
+		done
 	done
 	echo "$done connections cut"
 }
