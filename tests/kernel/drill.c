@@ -2,6 +2,7 @@
 /*
  * drill NAME SOURCE OPTIONS SIZE FS BYTES SEED CUTS STEP...: mount, do the steps, unmount; a line
  * of TAP each on standard output, numbered 0 (whoever adopts them numbers them).
+ * drill source BYTES: what the large file is, on standard output.
  */
 #include "config.h"
 
@@ -44,6 +45,10 @@ static const struct step {
 	{"restart-copy", "kill -9 and restart in the middle of a copy", drill_restart_copy},
 	{"restart-lock", "kill -9 and restart while a lock is held", drill_restart_lock},
 	{"cuts", "the connections cut in the middle of I/O", drill_cuts},
+	{"large-write", "a large file written in misaligned pieces", drill_large_write},
+	{"large-read", "read in misaligned pieces", drill_large_read},
+	{"large-cached", "read through the cache after a fresh mount", drill_large_cached},
+	{"large-remove", "removed", drill_large_remove},
 };
 
 bool drill_failed(const char *file, int line, const char *what)
@@ -148,6 +153,8 @@ int main(int argc, char **argv)
 	struct drill d;
 	bool ok;
 
+	if (argc == 3 && !strcmp(argv[1], "source"))
+		return !drill_source(strtoull(argv[2], NULL, 10));
 	if (argc < 9) {
 		fprintf(stderr,
 			"usage: drill NAME SOURCE OPTIONS SIZE FS BYTES SEED CUTS STEP...\n");

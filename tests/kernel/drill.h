@@ -78,4 +78,13 @@ bool drill_restart_copy(const struct drill *d);
 bool drill_restart_lock(const struct drill *d);
 bool drill_cuts(const struct drill *d);
 
+/* --- drill_large.c: d->bytes of it ------------------------------------------------------ */
+
+/* What the file is to be, on standard output. */
+bool drill_source(uint64_t bytes);
+bool drill_large_write(const struct drill *d);
+bool drill_large_read(const struct drill *d);
+bool drill_large_cached(const struct drill *d);
+bool drill_large_remove(const struct drill *d);
+
 #endif
