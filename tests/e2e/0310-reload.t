@@ -51,4 +51,19 @@ grep -B3 '^not ok' "$TAP_TMP/load" | sed 's/^/# /'
 daemon_ctl reload >/dev/null 2>&1
 ok "removing the last export does not kill it" daemon_alive
 ok_here "daemon drains and exits 0" daemon_stop
+
+# From the first thing it does on, a SIGHUP waits until it can be answered.  What comes before, while the program is
+# still being loaded, is the kernel's to decide.
+cp "$TAP_TMP/good" "$DAEMON_DIR/exports"
+DAEMON_PREFIX=(bash -c '
+	( until [[ $(readlink "/proc/$$/exe") = */nfsd-io ]] && grep -q "^SigBlk:.*[13579bdf]$" "/proc/$$/status"; do
+		kill -0 $$ || exit
+	done
+	for i in {1..50}; do kill -HUP $$; done ) 2>/dev/null &
+	exec "$@"' -)
+ok_here "a server that is told to reload while it starts" daemon_restart
+ok "is alive" daemon_alive
+ok "answers" daemon_ctl status --json
+DAEMON_PREFIX=()
+ok_here "drains and exits 0" daemon_stop
 tap_done
