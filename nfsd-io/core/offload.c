@@ -147,6 +147,7 @@ void offload_submit(struct offload *o, struct offload_job *job)
 	o->queued++;
 	if (o->queued > o->idle && o->n < o->max)
 		add_thread(o); /* when none can be had, those there are do it in turn */
-	pthread_cond_signal(&o->work);
+	/* Who is woken under the lock would only wait for it. */
 	pthread_mutex_unlock(&o->lock);
+	pthread_cond_signal(&o->work);
 }
