@@ -7,17 +7,21 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define SHARDS 16
 #define BUCKETS 256 /* a shard */
 #define SUM_BYTES 256
+#define SETTLED_NS UINT64_C(60000000000)
 
 struct drc_entry {
 	struct drc_entry *hash_next, *lru_prev,
 		*lru_next; /* lru: answered ones only; or free list by lru_next */
 	unsigned shard;
 	uint64_t hash, sum, conn;
+	uint64_t settled_ns; /* when its connection was closed with nothing left to ask, or 0 */
 	uint8_t addr[16];
+	in_port_t port;
 	uint32_t xid, prog, vers, proc;
 	size_t call_len;
 	bool done;
@@ -59,6 +63,21 @@ static void addr_of(const struct sockaddr_storage *ss, uint8_t out[16])
 		memcpy(out + 12, &((const struct sockaddr_in *)ss)->sin_addr, 4);
 }
 
+static in_port_t port_of(const struct sockaddr_storage *ss)
+{
+	if (ss->ss_family == AF_INET6)
+		return ((const struct sockaddr_in6 *)ss)->sin6_port;
+	return ss->ss_family == AF_INET ? ((const struct sockaddr_in *)ss)->sin_port : 0;
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 /* The key's part of an entry; the entry is not yet anywhere. */
 static void entry_fill(struct drc_entry *e, const struct drc_key *k)
 {
@@ -66,6 +85,7 @@ static void entry_fill(struct drc_entry *e, const struct drc_key *k)
 	uint64_t h;
 
 	addr_of(&k->addr, e->addr);
+	e->port = port_of(&k->addr);
 	e->conn = k->conn;
 	e->xid = k->xid;
 	e->prog = k->prog;
@@ -176,15 +196,19 @@ void drc_free(struct drc *d)
 	free(d);
 }
 
-/*
- * The entry that `probe` repeats, or NULL: a twin from another living connection is no
- * retransmission.
- */
+/* A twin from another connection: is it the same call? */
+static bool again(const struct drc *d, const struct drc_entry *e, const struct drc_entry *probe)
+{
+	if (e->settled_ns)
+		return e->port == probe->port && clock_ns() - e->settled_ns < SETTLED_NS;
+	return !d->p.conn_alive || !d->p.conn_alive(d->p.arg, e->conn);
+}
+
+/* The entry that `probe` repeats, or NULL. */
 static struct drc_entry *find(struct drc *d, struct shard *s, const struct drc_entry *probe)
 {
 	for (struct drc_entry *e = *bucket(s, probe); e; e = e->hash_next)
-		if (entry_same(e, probe) && (e->conn == probe->conn || !d->p.conn_alive ||
-					     !d->p.conn_alive(d->p.arg, e->conn)))
+		if (entry_same(e, probe) && (e->conn == probe->conn || again(d, e, probe)))
 			return e;
 	return NULL;
 }
@@ -237,6 +261,8 @@ enum drc_verdict drc_begin(struct drc *d, const struct drc_key *k, struct drc_en
 	e = find(d, s, &probe);
 	if (e) {
 		e->conn = probe.conn;
+		e->port = probe.port;
+		e->settled_ns = 0;
 		v = replay(s, e, reply, len);
 	} else {
 		s->misses++;
@@ -272,6 +298,21 @@ void drc_done(struct drc *d, struct drc_entry *e, const uint8_t *reply, size_t l
 		entry_forget(s, e);
 	}
 	pthread_mutex_unlock(&s->lock);
+}
+
+void drc_settle(struct drc *d, uint64_t conn)
+{
+	uint64_t now = clock_ns();
+
+	for (unsigned i = 0; i < SHARDS; i++) {
+		struct shard *s = &d->shards[i];
+
+		pthread_mutex_lock(&s->lock);
+		for (struct drc_entry *e = s->newest; e; e = e->lru_next)
+			if (e->conn == conn)
+				e->settled_ns = now;
+		pthread_mutex_unlock(&s->lock);
+	}
 }
 
 void drc_stats(struct drc *d, struct drc_stats *out)

@@ -5,7 +5,9 @@
  * Key: client address (not port), xid, program, version, procedure, length and
  * checksum of the first 256 bytes.  A call that equals one from another
  * connection which is still alive is not a retransmission: two live
- * connections never collide.  Bounded, least recently used goes first.
+ * connections never collide.  Nor is one that equals a call from a connection
+ * its peer closed after it had all answers: programs that number their calls
+ * from 1 and run once more ask anew.  Bounded, least recently used goes first.
  * Any thread (one lock per shard).
  */
 #ifndef PROTO_DRC_H
@@ -52,6 +54,13 @@ enum drc_verdict drc_begin(struct drc *d, const struct drc_key *k, struct drc_en
 			   uint8_t **reply, size_t *len);
 /* The reply record (without mark); NULL forgets the entry.  Copied. */
 void drc_done(struct drc *d, struct drc_entry *e, const uint8_t *reply, size_t len);
+
+/*
+ * The peer closed connection `conn` with every answer acknowledged.  Only from the port it had, and
+ * for a minute, are its calls still taken for sent again: a kernel may have thrown away what it
+ * acknowledged, and keeps its port.
+ */
+void drc_settle(struct drc *d, uint64_t conn);
 
 struct drc_stats {
 	uint64_t hits, misses, in_progress, evicted;

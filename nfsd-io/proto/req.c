@@ -152,6 +152,7 @@ enum req_step_result req_check_duplicate(struct req *r)
 
 	switch (drc_begin(r->env->drc, &key, &r->drc_entry, &old, &len)) {
 	case DRC_NEW:
+		atomic_store_explicit(&r->owner->remembered, true, memory_order_relaxed);
 		return STEP_MORE;
 	case DRC_IN_PROGRESS:
 		return STEP_DROP;

@@ -104,6 +104,7 @@ struct req_owner {
 	struct pipe *(*pipe)(struct req_owner *o, const struct read_io *io);
 	struct peer peer;
 	uint64_t conn; /* number, unique for the process's life */
+	_Atomic bool remembered; /* calls of it are in the replay cache */
 	/* Which entry of an export this peer matches, for the table of `generation` (see access.h). */
 	uint64_t generation;
 	struct req_match {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "nfsd-io/proto/demand.h"
+#include "nfsd-io/proto/drc.h"
 #include "nfsd-io/server/conn.h"
 
 static void reply(struct req_owner *o, struct req *r)
@@ -85,6 +86,16 @@ void conn_close(struct conn *c)
 	c->state = CONN_CLOSING;
 	shutdown(c->fd, SHUT_RD); /* ends a receive in progress */
 	worker_mark(c);
+}
+
+void conn_ended(struct conn *c)
+{
+	int queued = 1;
+
+	if (c->owner.remembered && !c->running && !c->done && send_idle(c) && !ioctl(c->fd, SIOCOUTQ, &queued) &&
+	    !queued)
+		drc_settle(c->w->p.env->drc, c->owner.conn);
+	conn_close(c);
 }
 
 void conn_abort(struct conn *c)

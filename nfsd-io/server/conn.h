@@ -67,6 +67,8 @@ struct conn *conn_new(struct worker *w, int fd, const struct peer *peer);
 void conn_start(struct conn *c);
 /* Stop reading, finish what runs, send what can be sent, then close.  Idempotent. */
 void conn_close(struct conn *c);
+/* As close, by the peer: when it had all it asked for, the replay cache hears of it. */
+void conn_ended(struct conn *c);
 /* As close, but nothing more is sent.  Idempotent. */
 void conn_abort(struct conn *c);
 /* Do what completions left to do; may free the connection. */

@@ -392,7 +392,7 @@ static void take_result(struct conn *c)
 	if (r->res < 0) {
 		conn_abort(c);
 	} else if (!r->res) {
-		conn_close(c);
+		conn_ended(c);
 	} else {
 		if (r->direct) {
 			took_direct(c);

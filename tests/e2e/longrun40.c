@@ -168,6 +168,30 @@ static void again(const char *name, const char *dir)
 	thrice(NFS4_OK, "CREATE");
 }
 
+/* A program that counts its calls from 1 is run twice: the second run's are other calls. */
+static void rerun(void)
+{
+	struct v4c_fh fh;
+	struct v4c e;
+
+	begin_part("rerun");
+	for (unsigned i = 0; i < 2; i++) {
+		if (v4c_open(&e, host, port, 0))
+			return;
+		e.raw.xid = 1000;
+		v4c_begin(&e);
+		v4c_putfh(&e, &home);
+		v4c_op(&e, OP_CREATE)->nfs_argop4_u.opcreate =
+			(CREATE4args){.objtype.type = NF4DIR, .objname = v4c_name("rerun")};
+		is(v4c_run(&e), NFS4_OK, "CREATE");
+		v4c_close(&e);
+		is(v4f_lookup(&c, &home, "rerun", &fh), NFS4_OK, "makes a directory");
+		at_home();
+		v4c_op(&c, OP_REMOVE)->nfs_argop4_u.opremove.target = v4c_name("rerun");
+		is(v4c_run(&c), NFS4_OK, "which is removed");
+	}
+}
+
 /* --- other people --------------------------------------------------------------------------- */
 
 static void stolen(void)
@@ -588,6 +612,7 @@ int main(int argc, char **argv)
 	is(v4c_setclientid(&d, "the other", "verifier"), NFS4_OK, "another client");
 	is(make(&root, "home", NF4DIR) || v4f_lookup(&c, &root, "home", &home), false, "a place to be");
 	again("again", "again.dir");
+	rerun();
 	stolen();
 	kept();
 	lock_owners();

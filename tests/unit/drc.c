@@ -150,6 +150,27 @@ START_TEST(the_death_of_a_connection_turns_its_twin_into_a_retransmission)
 }
 END_TEST
 
+START_TEST(what_a_connection_closed_in_peace_asked_is_asked_again_only_from_its_port)
+{
+	struct drc_key a = key_of("10.0.0.1", 1, 7, "remove a"),
+		       b = key_of("10.0.0.1", 2, 7, "remove a"), c = a;
+
+	c.conn = 3;
+	done(begin_new(&a), "first");
+	drc_settle(d, 9);
+	expect_replay(&a, "first");
+	drc_settle(d, 1);
+	done(begin_new(&b), "second");
+	drc_settle(d, 2);
+	expect_replay(&c, "first");
+	/* Asked again it is a living one's. */
+	b.conn = 4;
+	((struct sockaddr_in *)&b.addr)->sin_port++;
+	alive[3] = true;
+	begin_new(&b);
+}
+END_TEST
+
 START_TEST(what_differs_in_any_part_is_another_call)
 {
 	struct drc_key k = key_of("10.0.0.1", 1, 7, "remove a"), o;
@@ -281,6 +302,7 @@ static Suite *suite(void)
 	tcase_add_test(t, while_the_first_runs_the_second_is_dropped);
 	tcase_add_test(t, two_living_connections_never_collide);
 	tcase_add_test(t, the_death_of_a_connection_turns_its_twin_into_a_retransmission);
+	tcase_add_test(t, what_a_connection_closed_in_peace_asked_is_asked_again_only_from_its_port);
 	tcase_add_test(t, what_differs_in_any_part_is_another_call);
 	tcase_add_test(t, a_forgotten_call_is_new_again);
 	tcase_add_test(t, entries_are_bounded_and_the_oldest_goes);
