@@ -117,7 +117,8 @@ NFSDIO_API void nfsdio_cred_free(struct nfsdio_cred *c);
  * called exactly once when 0 was returned, and never otherwise (-EINVAL: more
  * than max_io; -ENOMEM).  An aligned READ into page-aligned memory, and a
  * WRITE whose memory is congruent to its offset modulo the page size, are
- * carried out in place; others are copied once.
+ * carried out in place (modulo 512 or 4 bytes will do where the device says
+ * so); others are copied once.
  */
 NFSDIO_API int nfsdio_read(struct nfsdio_file *f, void *buf, uint32_t count, uint64_t offset,
 			   nfsdio_done *done, void *arg);

@@ -96,6 +96,7 @@ static int file_init(struct nfsdio_file *f, const struct nfsdio_file_params *p)
 	if (!f->root.stats)
 		return -ENOMEM;
 	memset(f->root.stats, 0, sizeof(*f->root.stats));
+	reach_init(&f->file.reach, (uint64_t)st.st_size);
 	return 0;
 }
 
@@ -184,6 +185,7 @@ int nfsdio_file_close(struct nfsdio_file *f)
 	if (atomic_load(&f->busy))
 		return -EBUSY;
 	close_fds(f);
+	reach_fini(&f->file.reach);
 	free(f->root.stats);
 	free(f);
 	return 0;

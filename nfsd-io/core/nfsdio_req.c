@@ -139,19 +139,26 @@ static void on_buffer(struct pool_waiter *w, struct buf *b)
 	begin_with((struct nfsdio_req *)((char *)w - offsetof(struct nfsdio_req, waiter)), b);
 }
 
-/* May the caller's memory be used as it is, whatever the plan turns out to be? */
+/*
+ * May the caller's memory be used as it is, whatever the plan turns out to be?  Direct I/O wants
+ * it aligned as the device says (512 bytes, or 4): what is cut off in front of a middle is cut at
+ * a multiple of that, so that memory and offset need only agree there.
+ */
 static bool in_place(const struct nfsdio_req *r)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const struct file *f = &r->f->file;
 	const struct root_io *io = &r->f->root.io;
+	uint32_t mem = atomic_load(&f->mem_align), block = atomic_load(&f->read_align);
 
 	if (r->iovcnt)
 		return false;
+	block = block ? block : atomic_load(&f->offset_align);
+	if ((r->what == REQ_WRITE ? io->write_mode : io->read_mode) != DIO_MODE_DIRECT || f->dio_fd < 0 ||
+	    !mem || !block)
+		return true;
 	if (r->what == REQ_WRITE)
-		return io->write_mode != DIO_MODE_DIRECT || r->f->file.dio_fd < 0 ||
-		       (uintptr_t)r->mem % page == r->write.offset % page;
-	return io->read_mode != DIO_MODE_DIRECT || r->f->file.dio_fd < 0 ||
-	       !((uintptr_t)r->mem % page || r->count % page || r->read.offset % page);
+		return ((uintptr_t)r->mem - r->write.offset) % mem == 0;
+	return !((uintptr_t)r->mem % mem || r->count % block || r->read.offset % block);
 }
 
 static void begin(struct nfsdio_req *r)

@@ -7,6 +7,7 @@
 #	async				nfsd-io, direct, an export with async: nothing is made stable before a reply
 #	MODE+STRATEGY			nfsd-io, replies sent by sendmsg, splice or zerocopy only
 #	ganesha				nfs-ganesha, FSAL VFS
+#	ganesha+RULE			nfs-ganesha with our plugin, direct, that rule (page, dontcache-ends)
 #	SERVER@BYTES			that server in a memory cgroup of this size
 declare -A SRV_PID SRV_CGROUP SRV_PORT SRV_MOUNT SRV_ADDR
 SRV_N=0
@@ -44,6 +45,7 @@ srv_options() { # NAME
 srv_known() { # NAME
 	case ${1%@*} in
 	ganesha) command -v ganesha.nfsd >/dev/null && command -v rpcbind >/dev/null;;
+	ganesha+*) srv_known ganesha && [ -e "$BUILDDIR/.libs/libfsalnfsdio.so" ];;
 	*) srv_options "$1" >/dev/null;;
 	esac
 }
@@ -101,24 +103,19 @@ srv_nfsd_io() { # NAME STATE-DIR
 	SRV_PID[$1]=$! SRV_PORT[$1]=2049 SRV_MOUNT[$1]=2049
 }
 
-# NFSv3 is fatal to it without an rpcbind, and both keep state in fixed places: a mount namespace hides those.
 srv_ganesha() { # NAME STATE-DIR
-	cat >"$2/conf" <<-END
-		NFS_CORE_PARAM { Protocols = 3, 4; NFS_Port = 2049; MNT_Port = 20048;
-			Enable_UDP = false; Enable_NLM = false; Enable_RQUOTA = false; }
-		NFSv4 { Graceless = true; Only_Numeric_Owners = true; }
-		NFS_KRB5 { Active_krb5 = false; }
-		EXPORT { Export_Id = 1; Path = "$FS"; Pseudo = "/export"; Access_Type = RW; Squash = No_Root_Squash;
-			SecType = sys; Protocols = 3, 4; Transports = TCP; FSAL { Name = VFS; } }
-		LOG { Default_Log_Level = WARN; }
-	END
+	local fsal rule=${1%@*}
+	fsal=$(ganesha_vfs)
+	[ "$rule" = ganesha ] || fsal=$(ganesha_nfsdio direct direct "${rule#*+}")
+	ganesha_plugins "$2" || return 1
+	{
+		ganesha_conf "$2"
+		ganesha_export 1 "$FS" "$fsal"
+		echo 'LOG { Default_Log_Level = WARN; }'
+	} >"$2/conf"
 	mkdir -p /var/lib/nfs
-	unshare -n -m --propagation slave bash -c "$srv_inside" - "$CGROUP" bash -c '
-		mount -t tmpfs none /run && mkdir -p /run/rpcbind /run/ganesha /run/sendsigs.omit.d
-		mount -t tmpfs none /var/lib/nfs && mkdir -p /var/lib/nfs/ganesha
-		rpcbind -f -w & echo $! >"$1/rpcbind.pid"
-		for i in $(seq 100); do [ -S /run/rpcbind.sock ] && break; sleep 0.05; done
-		exec ganesha.nfsd -F -L "$1/log" -f "$1/conf" -p /run/ganesha.pid' - "$2" >"$2/out" 2>&1 </dev/null &
+	unshare -n -m --propagation slave bash -c "$srv_inside" - "$CGROUP" bash -c "$ganesha_inside" - "$2" \
+		>"$2/out" 2>&1 </dev/null &
 	SRV_PID[$1]=$! SRV_PORT[$1]=2049 SRV_MOUNT[$1]=20048
 }
 
