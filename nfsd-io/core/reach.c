@@ -40,34 +40,24 @@ bool reach_enter(struct reach_gate *g, struct reach *r)
 	return !wait;
 }
 
-/* The next to make the file longer; NULL: none waits. */
-static struct reach *furthest(const struct reach_gate *g)
-{
-	struct reach *far = g->waiting;
-
-	for (struct reach *r = far; r; r = r->next)
-		if (r->end > far->end)
-			far = r;
-	return far && far->end > g->size ? far : NULL;
-}
-
-/* All whose turn it is, off the list. */
+/* All that wait, off the list, the one that reaches furthest at the head. */
 static struct reach *pick(struct reach_gate *g)
 {
-	struct reach *far = furthest(g), *picked = NULL, **p = &g->waiting, *r;
+	struct reach **p, **far = &g->waiting, *first;
 
-	while ((r = *p)) {
-		if (r != far && r->end > g->size) {
-			p = &r->next;
-			continue;
-		}
-		*p = r->next;
-		r->longer = r == far;
-		r->next = picked;
-		picked = r;
-	}
-	g->busy = far;
-	return picked;
+	for (p = &g->waiting; *p; p = &(*p)->next)
+		if ((*p)->end > (*far)->end)
+			far = p;
+	first = *far;
+	if (!first)
+		return NULL;
+	*far = first->next;
+	first->next = g->waiting;
+	g->waiting = NULL;
+	for (struct reach *r = first->next; r; r = r->next)
+		r->longer = false;
+	first->longer = first->end > g->size;
+	return first;
 }
 
 void reach_leave(struct reach_gate *g, struct reach *r, uint64_t end)
@@ -80,6 +70,7 @@ void reach_leave(struct reach_gate *g, struct reach *r, uint64_t end)
 	if (end > g->size)
 		g->size = end;
 	picked = pick(g);
+	g->busy = picked && picked->longer;
 	pthread_mutex_unlock(&g->lock);
 	/* Once told to go it may be over, and its memory gone, before go() returns. */
 	for (; picked; picked = next) {

@@ -63,6 +63,19 @@ static void go_reach(struct reach *r)
 	ring_post(io->ring, &io->op, 0);
 }
 
+/*
+ * A cached WRITE makes folios as large as it is, and each later one of 4 KiB then walks all blocks
+ * of its folio (ext4: 46 us in one of 1 MiB, 15 us in one of 256 KiB; 5 us are the rest of it).
+ */
+#define CACHED_PIECE (256u << 10)
+
+static uint32_t piece(const struct dio_segment *seg, uint64_t pos)
+{
+	uint64_t left = seg->offset + seg->len - pos, most = CACHED_PIECE - pos % CACHED_PIECE;
+
+	return (uint32_t)(seg->kind == DIO_BUFFERED && left > most ? most : left);
+}
+
 /* The rest of the segment in hand, when it is its turn. */
 static void write_more(struct write_io *w)
 {
@@ -74,7 +87,7 @@ static void write_more(struct write_io *w)
 		.dev = io->file->root->dev,
 		.ino = io->file->ino,
 		.offset = pos,
-		.len = (uint32_t)(seg->offset + seg->len - pos),
+		.len = piece(seg, pos),
 		.direct = seg->kind == DIO_DIRECT,
 		.go = go,
 	};
@@ -135,7 +148,8 @@ static void on_write(struct op *op, int res, bool more)
 	io_moved(io, DIO_WRITE, (uint32_t)res);
 	pos = w->offset + io->done_len;
 	if (pos < seg->offset + seg->len) {
-		io_continue(io, DIO_WRITE, pos, w->data + io->done_len);
+		if ((uint32_t)res < io->apart.len)
+			io_continue(io, DIO_WRITE, pos, w->data + io->done_len);
 		write_more(w);
 	} else if (++io->seg < io->plan.nsegs) {
 		write_more(w);

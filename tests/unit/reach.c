@@ -17,14 +17,6 @@ static struct reach *up_to(struct reach *r, uint64_t end)
 	return r;
 }
 
-static bool went(const struct reach *r)
-{
-	for (int i = 0; i < ngone; i++)
-		if (gone[i] == r)
-			return true;
-	return false;
-}
-
 static void setup(void)
 {
 	ngone = 0;
@@ -50,25 +42,24 @@ START_TEST(inside_the_file_nobody_waits)
 }
 END_TEST
 
-START_TEST(a_stream_goes_the_furthest_first_and_then_the_rest_together)
+START_TEST(the_furthest_goes_first_and_the_rest_right_behind_it)
 {
 	struct reach r[5];
 
 	ck_assert(reach_enter(&gate, up_to(&r[0], 2000)));
 	for (int i = 1; i < 5; i++)
-		ck_assert(!reach_enter(&gate, up_to(&r[i], 2000 + 1000 * i)));
+		ck_assert(!reach_enter(&gate, up_to(&r[i], i == 2 ? 9000 : 2000 + 1000 * i)));
+	ck_assert_int_eq(ngone, 0);
 	reach_leave(&gate, &r[0], 2000);
-	ck_assert_int_eq(ngone, 1);
-	ck_assert_ptr_eq(gone[0], &r[4]);
-	reach_leave(&gate, &r[4], 6000);
 	ck_assert_int_eq(ngone, 4);
-	for (int i = 1; i < 4; i++)
-		reach_leave(&gate, &r[i], 2000 + 1000 * i);
+	ck_assert_ptr_eq(gone[0], &r[2]);
+	for (int i = 1; i < 5; i++)
+		reach_leave(&gate, &r[i], r[i].end);
 	ck_assert_int_eq(ngone, 4);
 }
 END_TEST
 
-START_TEST(who_comes_later_and_further_does_not_hold_up_those_who_wait)
+START_TEST(who_comes_meanwhile_waits_for_the_furthest_only)
 {
 	struct reach r[4];
 
@@ -77,24 +68,24 @@ START_TEST(who_comes_later_and_further_does_not_hold_up_those_who_wait)
 	ck_assert(!reach_enter(&gate, up_to(&r[2], 4000)));
 	reach_leave(&gate, &r[0], 2000);
 	ck_assert(!reach_enter(&gate, up_to(&r[3], 9000)));
+	reach_leave(&gate, &r[1], 3000);
+	ck_assert_int_eq(ngone, 2);
 	reach_leave(&gate, &r[2], 4000);
 	ck_assert_int_eq(ngone, 3);
-	ck_assert(went(&r[1]) && went(&r[3]));
-	reach_leave(&gate, &r[1], 3000);
+	ck_assert_ptr_eq(gone[2], &r[3]);
 	reach_leave(&gate, &r[3], 9000);
 }
 END_TEST
 
-START_TEST(after_a_failed_one_the_next_in_reach_tries)
+START_TEST(after_a_failed_one_the_file_is_as_it_was)
 {
 	struct reach r[3];
 
 	ck_assert(reach_enter(&gate, up_to(&r[0], 4000)));
 	ck_assert(!reach_enter(&gate, up_to(&r[1], 3000)));
-	ck_assert(!reach_enter(&gate, up_to(&r[2], 2000)));
 	reach_leave(&gate, &r[0], 0);
 	ck_assert_int_eq(ngone, 1);
-	ck_assert_ptr_eq(gone[0], &r[1]);
+	ck_assert(!reach_enter(&gate, up_to(&r[2], 1001)));
 	reach_leave(&gate, &r[1], 0);
 	ck_assert_int_eq(ngone, 2);
 	ck_assert_ptr_eq(gone[1], &r[2]);
@@ -104,21 +95,19 @@ START_TEST(after_a_failed_one_the_next_in_reach_tries)
 }
 END_TEST
 
-START_TEST(a_short_one_lets_only_those_below_it_go_beside_the_furthest)
+START_TEST(a_file_that_grew_otherwise_leaves_nobody_waiting)
 {
-	struct reach r[4];
+	struct reach r[3];
 
 	ck_assert(reach_enter(&gate, up_to(&r[0], 4000)));
-	ck_assert(!reach_enter(&gate, up_to(&r[1], 1500)));
-	ck_assert(!reach_enter(&gate, up_to(&r[2], 3000)));
-	ck_assert(!reach_enter(&gate, up_to(&r[3], 3500)));
-	reach_leave(&gate, &r[0], 1500);
+	ck_assert(!reach_enter(&gate, up_to(&r[1], 3000)));
+	ck_assert(!reach_enter(&gate, up_to(&r[2], 2000)));
+	reach_saw(&gate, 5000);
+	reach_leave(&gate, &r[0], 4000);
 	ck_assert_int_eq(ngone, 2);
-	ck_assert(went(&r[1]) && went(&r[3]));
-	reach_leave(&gate, &r[3], 3500);
-	ck_assert_int_eq(ngone, 3);
-	reach_leave(&gate, &r[1], 1500);
-	reach_leave(&gate, &r[2], 3000);
+	ck_assert(reach_enter(&gate, up_to(&r[0], 6000)));
+	for (int i = 0; i < 3; i++)
+		reach_leave(&gate, &r[i], r[i].end);
 }
 END_TEST
 
@@ -143,10 +132,10 @@ static Suite *suite(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, inside_the_file_nobody_waits);
-	tcase_add_test(t, a_stream_goes_the_furthest_first_and_then_the_rest_together);
-	tcase_add_test(t, who_comes_later_and_further_does_not_hold_up_those_who_wait);
-	tcase_add_test(t, after_a_failed_one_the_next_in_reach_tries);
-	tcase_add_test(t, a_short_one_lets_only_those_below_it_go_beside_the_furthest);
+	tcase_add_test(t, the_furthest_goes_first_and_the_rest_right_behind_it);
+	tcase_add_test(t, who_comes_meanwhile_waits_for_the_furthest_only);
+	tcase_add_test(t, after_a_failed_one_the_file_is_as_it_was);
+	tcase_add_test(t, a_file_that_grew_otherwise_leaves_nobody_waiting);
 	tcase_add_test(t, a_file_seen_shorter_is_made_longer_again);
 	suite_add_tcase(s, t);
 	return s;
