@@ -168,6 +168,20 @@ static void take_over(struct plugin_export *x)
 
 /* --- an export comes, and changes ------------------------------------------------------- */
 
+/* Counted; NULL: there is none, or it is not of VFS's kind. */
+static struct fsal_module *lookup_vfs(const char *name)
+{
+	struct fsal_module *vfs = lookup_fsal(name);
+
+	if (vfs && !dlsym(vfs->dl_handle, "vfs_fsal_open")) {
+		fsal_put(vfs);
+		vfs = NULL;
+	}
+	if (!vfs)
+		LogCrit(COMPONENT_FSAL, "NFSDIO: FSAL %s cannot be below: VFS can", name);
+	return vfs;
+}
+
 /* The FSAL below, counted, or NULL with the reason logged. */
 static struct fsal_module *read_args(void *node, struct config_error_type *err, struct args *a)
 {
@@ -180,13 +194,8 @@ static struct fsal_module *read_args(void *node, struct config_error_type *err, 
 		LogCrit(COMPONENT_FSAL, "NFSDIO: the FSAL block needs FSAL { Name = VFS; } inside");
 		return NULL;
 	}
-	vfs = lookup_fsal(a->below.name);
-	if (!vfs || !dlsym(vfs->dl_handle, "vfs_fsal_open")) {
-		LogCrit(COMPONENT_FSAL, "NFSDIO: FSAL %s cannot be below: VFS can", a->below.name);
-		if (vfs)
-			fsal_put(vfs);
-		return NULL;
-	}
+	vfs = lookup_vfs(a->below.name);
+	gsh_free(a->below.name);
 	return vfs;
 }
 

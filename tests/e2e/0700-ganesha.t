@@ -76,6 +76,22 @@ tap_adopt "after SIGHUP" client model "$direct" 7 60
 is "and nothing goes past the page cache any more" "$(written 1 .direct)" "$before"
 ok "the counters are logged at a SIGHUP" grep -q 'NFSDIO: export 1 so far read [1-9]' "$GANESHA_DIR/log"
 
+# An export goes while its files are written, and comes back.
+known() { [ "$(ganesha_stat "[.exports[] | select(.id == 2)] | length")" = "$1" ]; }
+second=$(sed -n '2s/.*\t//p' "$TAP_TMP/list")
+cp "$GANESHA_DIR/conf" "$GANESHA_DIR/conf.all"
+client mixed "$second" 9 60000000 >"$TAP_TMP/busy" 2>&1 &
+busy=$!
+wait_for 20 test -e "$second/mixed"
+sed -i -z 's/EXPORT { Export_Id = 2;[^}]*}[^}]*}[^}]*}//' "$GANESHA_DIR/conf"
+kill -HUP "$GANESHA_PID"
+ok "an export is taken away while its files are written" wait_for 20 known 0
+wait $busy
+mv "$GANESHA_DIR/conf.all" "$GANESHA_DIR/conf"
+kill -HUP "$GANESHA_PID"
+ok "and comes back" wait_for 20 known 1
+tap_adopt "an export that was away" client model "$second" "$seed" 50
+
 # --- descriptors --------------------------------------------------------------------------
 opened() { ganesha_stat .open_descriptors; }
 before=$(opened)
