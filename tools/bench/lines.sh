@@ -28,6 +28,7 @@ line randread-4k-cached-16x32 cached "$both" -w read -s 4K -R 1 -c 16 -d 32 -T $
 
 # Reads from the disk: past the page cache, or through one that has nothing of the file.
 quick line read-1m-cold cold "$all $dreplies" -w read -s 1M
+quick line read-1m-cold-qd1 cold "direct $dreplies" -w read -s 1M -d 1
 quick line read-64k-cold cold "$all $dreplies" -w read -s 64K
 line read-47008-cold cold "$all $dreplies" -w read -s 47008
 line randread-4k-cold cold "$all $dreplies" -w read -s 4K -R 1 -d 32 -T $T
