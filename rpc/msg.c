@@ -107,6 +107,41 @@ void msg_reject(struct cursor *c, uint32_t xid, const struct msg_error *err)
 	}
 }
 
+void msg_call_put(struct cursor *c, uint32_t prog, uint32_t vers, uint32_t proc, const uint8_t *cred, size_t len)
+{
+	cursor_put_u32(c, 0);
+	cursor_put_u32(c, MSG_TYPE_CALL);
+	cursor_put_u32(c, RPC_VERSION);
+	cursor_put_u32(c, prog);
+	cursor_put_u32(c, vers);
+	cursor_put_u32(c, proc);
+	cursor_put_fixed(c, cred, len);
+	cursor_put_u32(c, RPCCRED_AUTH_NONE); /* verifier */
+	cursor_put_u32(c, 0);
+}
+
+bool msg_reply_accepted(struct cursor *c)
+{
+	uint32_t len, type, stat, accept;
+
+	cursor_skip(c, 4); /* xid */
+	type = cursor_get_u32(c);
+	stat = cursor_get_u32(c);
+	cursor_skip(c, 4); /* verifier */
+	cursor_get_opaque(c, AUTH_BODY_MAX, &len);
+	accept = cursor_get_u32(c);
+	return cursor_ok(c) && type == MSG_TYPE_REPLY && stat == REPLY_ACCEPTED && accept == MSG_SUCCESS;
+}
+
+bool msg_is_reply(const uint8_t *buf, size_t len, uint32_t *xid)
+{
+	struct cursor c;
+
+	cursor_init_const(&c, buf, len);
+	*xid = cursor_get_u32(&c);
+	return cursor_get_u32(&c) == MSG_TYPE_REPLY && cursor_ok(&c);
+}
+
 /* Skips a flavor and its body.  OK, MORE (cut short) or DROP (longer than any may be). */
 static enum msg_verdict peek_auth(struct cursor *c)
 {

@@ -6,6 +6,7 @@
 #ifndef RPC_MSG_H
 #define RPC_MSG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "rpc/cred.h"
@@ -38,6 +39,15 @@ enum msg_verdict msg_call_decode(struct cursor *c, struct msg_call *out, struct 
 void msg_reply_ok(struct cursor *c, uint32_t xid);
 void msg_reject(struct cursor *c, uint32_t xid, const struct msg_error *err);
 #define MSG_REPLY_OK_LEN 24
+
+/*
+ * A call of our own: header with xid 0, to be set where it starts; `cred`: flavor, length and body.
+ * And its answer: is the record at the cursor a reply that says SUCCESS?  The results are next then.
+ */
+void msg_call_put(struct cursor *c, uint32_t prog, uint32_t vers, uint32_t proc, const uint8_t *cred, size_t len);
+bool msg_reply_accepted(struct cursor *c);
+/* Is the record buf[0..len) a reply, to which call? */
+bool msg_is_reply(const uint8_t *buf, size_t len, uint32_t *xid);
 
 /*
  * Where the arguments of the call in buf[0..len) begin, from a prefix of it:

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nfsd-io/proto/state4.h"
+#include "nfsd-io/proto/state4_int.h"
 #include "nfsd-io/proto/utf8.h"
 #include "nfsd-io/proto/v4.h"
 
@@ -328,6 +328,10 @@ static void fini(struct req *r)
 	struct v4 *v = v4(r);
 
 	let_go(r, NULL, 0);
+	if (v->probe) {
+		state4_back_probe(r->env->state, v->probe);
+		state4_session_put(r->env->state, v->probe);
+	}
 	if (v->open)
 		state4_open_put(v->open);
 	file_put(v->saved.file);

@@ -12,6 +12,8 @@
 #define HEADERS_MAX 8192 /* of a request or reply besides its data */
 #define CB_REQUEST_MIN 256
 #define CB_RESPONSE_MIN 128
+#define MACHINE_MAX 255 /* RFC 5531 appendix A */
+#define CRED_MAX 400	/* flavor, length, and a body of AUTH_SYS with all it may have: 356 */
 
 enum { AUTH_NONE_FLAVOR = 0, AUTH_SYS_FLAVOR = 1 };
 
@@ -53,16 +55,74 @@ static uint32_t cut_back(struct state4_channel *c)
 	return NFS4_OK;
 }
 
-/* We can call with AUTH_NONE and AUTH_SYS; no flavor at all is taken to mean the first. */
-static uint32_t callback_security_ok(const callback_sec_parms4 *p, unsigned n)
+static void put_cred(struct cursor *c, const callback_sec_parms4 *p)
 {
-	unsigned i;
+	const cb_sys_cred4 *sys = &p->callback_sec_parms4_u.cbsp_sys_cred;
+	uint32_t len = sys->machinename.utf8string_len, i;
+	uint8_t *at;
 
-	for (i = 0; i < n; i++) {
-		if (p[i].cb_secflavor == AUTH_NONE_FLAVOR || p[i].cb_secflavor == AUTH_SYS_FLAVOR)
-			return NFS4_OK;
+	cursor_put_u32(c, p->cb_secflavor);
+	at = cursor_reserve(c, 4);
+	if (p->cb_secflavor == AUTH_SYS_FLAVOR) {
+		cursor_put_u32(c, sys->stamp);
+		cursor_put_opaque(c, sys->machinename.utf8string_val, len > MACHINE_MAX ? 0 : len);
+		cursor_put_u32(c, sys->uid);
+		cursor_put_u32(c, sys->gid);
+		cursor_put_u32(c, sys->gids.gids_len);
+		for (i = 0; i < sys->gids.gids_len; i++)
+			cursor_put_u32(c, sys->gids.gids_val[i]);
 	}
-	return n ? NFS4ERR_ENCR_ALG_UNSUPP : NFS4_OK;
+	if (cursor_ok(c))
+		cursor_set_u32(at, (uint32_t)cursor_pos(c) - 8);
+}
+
+/*
+ * We can call with AUTH_NONE and AUTH_SYS, by whichever the client names first; none at all is taken
+ * to mean AUTH_NONE.
+ */
+static uint32_t take_caller(const callback_sec_parms4 *p, unsigned n, uint32_t program, struct state4_caller *out)
+{
+	static const callback_sec_parms4 none = {.cb_secflavor = AUTH_NONE_FLAVOR};
+	const callback_sec_parms4 *end = p + n;
+	uint8_t buf[CRED_MAX];
+	struct cursor c;
+
+	if (!n) {
+		p = &none;
+		end = p + 1;
+	}
+	while (p != end && p->cb_secflavor != AUTH_NONE_FLAVOR && p->cb_secflavor != AUTH_SYS_FLAVOR)
+		p++;
+	if (p == end)
+		return NFS4ERR_ENCR_ALG_UNSUPP;
+	cursor_init(&c, buf, sizeof(buf));
+	put_cred(&c, p);
+	out->program = program;
+	out->cred_len = (uint32_t)cursor_pos(&c);
+	out->cred = cursor_ok(&c) ? malloc(out->cred_len) : NULL;
+	if (!out->cred)
+		return NFS4ERR_DELAY;
+	memcpy(out->cred, buf, out->cred_len);
+	return NFS4_OK;
+}
+
+static bool calls_clients(const struct req *r)
+{
+	return r->env->state->p.call;
+}
+
+/* This connection, which from now on is to tell when it ends. */
+static uint64_t carrier(const struct req *r)
+{
+	atomic_store(&r->owner->carries, true);
+	return r->owner->conn;
+}
+
+/* Once the reply is sent, the client is called. */
+static void call_later(struct req *r, const uint8_t id[16])
+{
+	if (!v4(r)->probe)
+		v4(r)->probe = state4_session_pin(r->env->state, id);
 }
 
 static uint32_t take_create(const struct req *r, const CREATE_SESSION4args *a, struct state4_create *out)
@@ -74,17 +134,23 @@ static uint32_t take_create(const struct req *r, const CREATE_SESSION4args *a, s
 	memset(out, 0, sizeof(*out));
 	if (a->csa_flags & ~known)
 		return NFS4ERR_INVAL;
-	status = callback_security_ok(a->csa_sec_parms.csa_sec_parms_val, a->csa_sec_parms.csa_sec_parms_len);
-	if (status)
-		return status;
 	out->id = a->csa_clientid;
 	out->seqid = a->csa_sequence;
-	out->flags = 0; /* not persistent, no RDMA; and without delegations there is nothing to call back for */
+	out->flags = 0; /* not persistent, no RDMA */
 	state4_principal_of(&r->hdr.cred, &out->who);
 	take_channel(&a->csa_fore_chan_attrs, &out->fore);
 	take_channel(&a->csa_back_chan_attrs, &out->back);
 	status = cut_fore(r, &out->fore);
-	return status ? status : cut_back(&out->back);
+	if (!status)
+		status = cut_back(&out->back);
+	if (status)
+		return status;
+	if ((a->csa_flags & CREATE_SESSION4_FLAG_CONN_BACK_CHAN) && calls_clients(r)) {
+		out->flags = CREATE_SESSION4_FLAG_CONN_BACK_CHAN;
+		out->caller.conn = carrier(r);
+	}
+	return take_caller(a->csa_sec_parms.csa_sec_parms_val, a->csa_sec_parms.csa_sec_parms_len, a->csa_cb_program,
+			   &out->caller);
 }
 
 static void put_channel(struct cursor *c, const struct state4_channel *ch)
@@ -113,8 +179,11 @@ uint32_t v4_create_session(struct req *r)
 	codec_free((xdrproc_t)xdr_CREATE_SESSION4args, &a);
 	if (!status)
 		status = state4_session_create(r->env->state, &create, &made);
+	free(create.caller.cred);
 	if (status)
 		return status;
+	if (create.caller.conn)
+		call_later(r, made.id);
 	cursor_put_fixed(&r->reply, made.id, sizeof(made.id));
 	cursor_put_u32(&r->reply, made.seqid);
 	cursor_put_u32(&r->reply, made.flags);
@@ -253,6 +322,8 @@ uint32_t v4_sequence(struct req *r)
 	v->slot = t.slot;
 	v->client = t.client;
 	v->keep = call.cache_this;
+	if (t.probe)
+		call_later(r, call.id);
 	v->to_cache = call.cache_this && t.fore.max_cached < t.fore.max_response;
 	v->room = v->to_cache ? t.fore.max_cached : t.fore.max_response;
 	put_result(&r->reply, &call, &t);
@@ -263,12 +334,13 @@ uint32_t v4_sequence(struct req *r)
 
 /*
  * Any connection carries any session's calls, for state protection is never
- * granted; none carries calls to the client, so that "or both" is fore.
+ * granted; calls to the client only those that are bound to.
  */
 uint32_t v4_bind_conn_to_session(struct req *r)
 {
 	const uint8_t *id = cursor_get_fixed(&r->args, 16);
 	uint32_t dir = cursor_get_u32(&r->args), status;
+	bool back;
 
 	cursor_get_bool(&r->args); /* RDMA mode: there is none */
 	if (!cursor_ok(&r->args))
@@ -277,25 +349,36 @@ uint32_t v4_bind_conn_to_session(struct req *r)
 		return NFS4ERR_NOT_ONLY_OP;
 	if (dir != CDFC4_FORE && dir != CDFC4_BACK && dir != CDFC4_FORE_OR_BOTH && dir != CDFC4_BACK_OR_BOTH)
 		return NFS4ERR_INVAL;
-	status = state4_session_check(r->env->state, id);
+	back = dir != CDFC4_FORE && calls_clients(r);
+	status = back ? state4_back_bind(r->env->state, id, carrier(r)) : state4_session_check(r->env->state, id);
 	if (status)
 		return status;
+	if (back)
+		call_later(r, id);
 	cursor_put_fixed(&r->reply, id, 16);
-	cursor_put_u32(&r->reply, dir & CDFC4_FORE ? CDFS4_FORE : CDFS4_BACK);
+	cursor_put_u32(&r->reply, !back ? CDFS4_FORE : dir == CDFC4_BACK ? CDFS4_BACK : CDFS4_BOTH);
 	cursor_put_bool(&r->reply, false);
 	return NFS4_OK;
 }
 
 uint32_t v4_backchannel_ctl(struct req *r)
 {
+	struct v4 *v = v4(r);
 	BACKCHANNEL_CTL4args a;
+	struct state4_caller caller;
 	uint32_t status;
 
 	memset(&a, 0, sizeof(a));
+	memset(&caller, 0, sizeof(caller));
 	status = v4_decode(r, (xdrproc_t)xdr_BACKCHANNEL_CTL4args, &a);
 	if (status)
 		return status;
-	status = callback_security_ok(a.bca_sec_parms.bca_sec_parms_val, a.bca_sec_parms.bca_sec_parms_len);
+	status = take_caller(a.bca_sec_parms.bca_sec_parms_val, a.bca_sec_parms.bca_sec_parms_len, a.bca_cb_program,
+			     &caller);
 	codec_free((xdrproc_t)xdr_BACKCHANNEL_CTL4args, &a);
-	return status;
+	if (status)
+		return status;
+	state4_back_set(r->env->state, v->session, &caller);
+	call_later(r, v->session->id);
+	return NFS4_OK;
 }

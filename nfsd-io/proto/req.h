@@ -105,6 +105,7 @@ struct req_owner {
 	struct peer peer;
 	uint64_t conn; /* number, unique for the process's life */
 	_Atomic bool remembered; /* calls of it are in the replay cache */
+	_Atomic bool carries; /* NFSv4 may call the client out of it: state4_back_lost() when it ends; never cleared */
 	/* Which entry of an export this peer matches, for the table of `generation` (see access.h). */
 	uint64_t generation;
 	struct req_match {

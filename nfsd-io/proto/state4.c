@@ -124,6 +124,7 @@ static void make_server_id(struct state4 *s)
 int state4_new(struct state4 **out, const struct state4_params *p)
 {
 	struct state4 *s = calloc(1, sizeof(*s));
+	unsigned i;
 	int err;
 
 	if (!s)
@@ -135,6 +136,8 @@ int state4_new(struct state4 **out, const struct state4_params *p)
 	pthread_cond_init(&s->woken, NULL);
 	state4_list_init(&s->unconfirmed);
 	state4_list_init(&s->confirmed);
+	for (i = 0; i < STATE4_CONN_BUCKETS; i++)
+		state4_list_init(&s->by_conn[i]);
 	err = make_boot(s);
 	if (!err)
 		err = state4_tables_new(&s->tables, &s->p);

@@ -10,7 +10,8 @@
  *
  *   state4.c         the whole, its lock, the laundry thread's work, counters
  *   state4_client.c  client ids of 4.0 and 4.1, lease, courtesy
- *   state4_session.c sessions, slots, connections
+ *   state4_session.c sessions, slots
+ *   state4_back.c    backchannels: the connections bound to sessions, calls to clients
  *   state4_grace.c   grace and reclaim
  *   state4_record.c  client records in SQLite, in nfsdcld's schema
  *   state4_id.c      stateids: made, checked, found
@@ -28,6 +29,7 @@
 #include "nfsd-io/core/handle.h"
 #include "rpc/nfs4.h"
 
+struct back_call;
 struct req;
 struct state4;
 struct state4_stats;
@@ -43,6 +45,11 @@ struct state4_params {
 	uint32_t max_locks;	/* ranges of one client; 0 = 1000000 */
 	uint32_t max_read, max_write; /* bytes, for session limits */
 	void (*log)(void *arg, int priority, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+	/*
+	 * Send a call out of connection b->conn (back.h); takes `b` unless it fails: 0 or -ENOTCONN.
+	 * Any thread, does not block, not under the lock.  NULL: clients are not called, and told so.
+	 */
+	int (*call)(void *arg, struct back_call *b);
 	void *arg;
 	uint64_t (*now_ns)(void); /* NULL = CLOCK_MONOTONIC; tests have their own */
 };

@@ -17,6 +17,7 @@
 #include "nfsd-io/proto/state4.h"
 
 #define STATE4_BUCKETS 4096 /* clients by id, by owner; sessions */
+#define STATE4_CONN_BUCKETS 256
 #define STATE4_SECOND 1000000000ull
 #define STATE4_COURTESY_NS (24 * 3600 * STATE4_SECOND)
 #define STATE4_VERF 8 /* bytes of a verifier4 */
@@ -94,6 +95,7 @@ struct state4_client {
 	_Atomic bool recorded;	  /* it is; set without the lock */
 	bool interred;		  /* under the lock of burials: nothing is held any more */
 	unsigned busy;		  /* COMPOUNDs between SEQUENCE and their end */
+	unsigned nasked, nreached; /* sessions that want to be called; of them those that can be, as far as is known */
 	uint8_t verf[STATE4_VERF], confirm[STATE4_VERF];
 	struct state4_principal who;
 	uint64_t renewed_ns;
@@ -118,6 +120,32 @@ struct state4_slot {
 	uint32_t len;
 };
 
+/* A connection that carries calls to a client of ours. */
+struct state4_bind {
+	struct state4_link of_conn; /* in by_conn */
+	struct state4_session *session;
+	uint64_t conn; /* 0: none */
+	enum { STATE4_BOUND, STATE4_ANSWERS, STATE4_SILENT } is; /* SILENT: until it is bound anew */
+};
+
+/* The backchannel of a session; one slot. */
+#define STATE4_BINDS 4
+struct state4_back {
+	bool asked;	  /* the client wants to be called: it counts in its nasked */
+	bool reached;	  /* a connection is bound that is not silent: it counts in its nreached */
+	bool proven;	  /* CB_SEQUENCE was answered, by this program */
+	bool fault;	  /* what it answered makes no sense: the session is of no use for calls */
+	bool calling;	  /* one is under way */
+	unsigned epoch;	  /* program or bindings changed: an answer of before says nothing */
+	uint32_t program;
+	uint32_t cred_len; /* of `cred`: flavor, length, body, as it goes out; malloc'd */
+	uint8_t *cred;
+	uint32_t seqid;	  /* of the slot's last call that the client took */
+	uint64_t again_ns; /* not before */
+	unsigned oldest;  /* of bind[]: gives way */
+	struct state4_bind bind[STATE4_BINDS];
+};
+
 struct state4_session {
 	uint8_t id[16];
 	unsigned refs;	 /* the table's one, and one a slot in use */
@@ -126,7 +154,9 @@ struct state4_session {
 	struct state4_link of_client;
 	struct state4_client *client; /* NULL when gone */
 	struct state4_channel fore, back;
+	struct state4_back cb;
 	uint32_t flags;
+	bool known;	 /* to the client: it has sent a SEQUENCE */
 	unsigned in_use; /* slots */
 	struct state4_slot slots[]; /* fore.max_slots */
 };
@@ -153,6 +183,8 @@ struct state4 {
 	char server_id[33];	/* hexadecimal: server_owner and server_scope */
 	struct state4_client *by_id[STATE4_BUCKETS], *by_owner[STATE4_BUCKETS];
 	struct state4_session *by_session[STATE4_BUCKETS];
+	struct state4_link by_conn[STATE4_CONN_BUCKETS]; /* bindings */
+	_Atomic uint64_t cb_calls, cb_answers; /* calls to clients; of them those answered in time */
 	struct state4_link unconfirmed, confirmed; /* least recently used first */
 	unsigned nunconfirmed, nconfirmed, ncourtesy, nsessions;
 	unsigned nslots;	/* of all sessions */
@@ -250,15 +282,23 @@ int state4_grace_settle(struct state4 *s, const uint8_t *owner, uint32_t len);
 #define STATE4_SEQUENCE_REPLY 80
 #define STATE4_CACHED_ALL (64u << 20)
 
+/* How a client is to be called. */
+struct state4_caller {
+	uint64_t conn; /* the connection to be bound; 0: none */
+	uint32_t program, cred_len;
+	uint8_t *cred; /* as in struct state4_back; taken by who succeeds, and NULL then */
+};
+
 /* CREATE_SESSION; what is asked for is cut down to what there is by the caller and here. */
 struct state4_create {
 	clientid4 id;
 	uint32_t seqid, flags;
 	struct state4_channel fore, back;
 	struct state4_principal who;
+	struct state4_caller caller;
 };
 /* Takes the lock, may block; an nfsstat4.  *out is the result, of the first time when it is a replay. */
-uint32_t state4_session_create(struct state4 *s, const struct state4_create *a, struct state4_created *out);
+uint32_t state4_session_create(struct state4 *s, struct state4_create *a, struct state4_created *out);
 /* Takes the lock.  `own`: of the COMPOUND's own SEQUENCE, or NULL. */
 uint32_t state4_session_destroy(struct state4 *s, const uint8_t id[16], const struct state4_session *own);
 /* Takes the lock: BADSESSION when there is none. */
@@ -278,6 +318,7 @@ struct state4_turn {
 	struct state4_client *client;
 	struct state4_channel fore;
 	uint32_t flags; /* SEQ4_STATUS */
+	bool probe;	/* state4_back_probe() has something to ask */
 	/* NFS4_OK without a session: a replay of this. */
 	bool cached;
 	uint32_t status;
@@ -295,5 +336,45 @@ void state4_session_done(struct state4 *s, struct state4_session *n, struct stat
 
 /* Under the lock: out of the table. */
 void state4_session_drop(struct state4 *s, struct state4_session *n);
+/* Under the lock; NULL when there is none. */
+struct state4_session *state4_session_find(struct state4 *s, const uint8_t id[16]);
+/* Takes the lock: the session stays in memory until it is put. */
+struct state4_session *state4_session_pin(struct state4 *s, const uint8_t id[16]);
+void state4_session_put(struct state4 *s, struct state4_session *n);
+/* The same under the lock. */
+void state4_session_unref(struct state4 *s, struct state4_session *n);
+
+/*
+ * --- state4_back.c ---
+ *
+ * A client that asks for a backchannel (CREATE_SESSION, BIND_CONN_TO_SESSION) gets one.  Nothing is
+ * delegated, so all we ever ask is whether it works: CB_NULL on each connection that is bound, as soon
+ * as the reply that bound it has been sent (it names no session: the client may not know it yet);
+ * CB_SEQUENCE once in the life of a session, when a SEQUENCE has shown that the client knows it.
+ *
+ * SEQUENCE's flags follow from that (RFC 8881 s.18.46.3), for who asked for a backchannel alone:
+ * CB_PATH_DOWN_SESSION when no connection bound to the session is left, or those that are do not
+ * answer or refuse; CB_PATH_DOWN when that is so of all sessions of the client that asked.  A connection not
+ * yet heard of counts as one that works; one that did not answer must be bound anew.
+ * BACKCHANNEL_FAULT when what CB_SEQUENCE answers makes no sense.
+ *
+ * NFSv4.0's callback address is not called: it is a third party's word where to connect to, and
+ * all that could come of it is a delegation.
+ */
+
+/* Under the lock: `n` gets what CREATE_SESSION says. */
+void state4_back_init(struct state4 *s, struct state4_session *n, struct state4_caller *caller);
+/* Under the lock: the session goes. */
+void state4_back_drop(struct state4 *s, struct state4_session *n);
+/* BIND_CONN_TO_SESSION: takes the lock; BADSESSION. */
+uint32_t state4_back_bind(struct state4 *s, const uint8_t id[16], uint64_t conn);
+/* BACKCHANNEL_CTL: takes the lock and what `caller` has. */
+void state4_back_set(struct state4 *s, struct state4_session *n, struct state4_caller *caller);
+/* Under the lock: is there something to be asked now? */
+bool state4_back_wants(struct state4 *s, const struct state4_session *n);
+/* Under the lock: SEQ4_STATUS flags. */
+uint32_t state4_back_flags(const struct state4_session *n);
+/* Without the lock, any thread: ask what there is to be asked.  The session is pinned. */
+void state4_back_probe(struct state4 *s, struct state4_session *n);
 
 #endif

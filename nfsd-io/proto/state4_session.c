@@ -17,7 +17,7 @@ static unsigned hash(const uint8_t id[16])
 	return h % STATE4_BUCKETS;
 }
 
-static struct state4_session *find(struct state4 *s, const uint8_t id[16])
+struct state4_session *state4_session_find(struct state4 *s, const uint8_t id[16])
 {
 	struct state4_session *n = s->by_session[hash(id)];
 
@@ -26,7 +26,26 @@ static struct state4_session *find(struct state4 *s, const uint8_t id[16])
 	return n;
 }
 
-static void unref(struct state4 *s, struct state4_session *n)
+struct state4_session *state4_session_pin(struct state4 *s, const uint8_t id[16])
+{
+	struct state4_session *n;
+
+	state4_lock(s);
+	n = state4_session_find(s, id);
+	if (n)
+		n->refs++;
+	state4_unlock(s);
+	return n;
+}
+
+void state4_session_put(struct state4 *s, struct state4_session *n)
+{
+	state4_lock(s);
+	state4_session_unref(s, n);
+	state4_unlock(s);
+}
+
+void state4_session_unref(struct state4 *s, struct state4_session *n)
 {
 	uint32_t i;
 
@@ -37,6 +56,7 @@ static void unref(struct state4 *s, struct state4_session *n)
 		free(n->slots[i].reply);
 	}
 	s->nslots -= n->fore.max_slots;
+	free(n->cb.cred);
 	free(n);
 }
 
@@ -47,12 +67,13 @@ void state4_session_drop(struct state4 *s, struct state4_session *n)
 	while (*p != n)
 		p = &(*p)->next;
 	*p = n->next;
+	state4_back_drop(s, n);
 	state4_list_del(&n->of_client);
 	n->client->nsessions--;
 	n->client = NULL;
 	n->gone = true;
 	s->nsessions--;
-	unref(s, n);
+	state4_session_unref(s, n);
 }
 
 /* --- CREATE_SESSION ------------------------------------------------------------ */
@@ -95,7 +116,7 @@ static struct state4_session *make(struct state4 *s, const struct state4_create 
 	return n;
 }
 
-static void add(struct state4 *s, struct state4_client *c, struct state4_session *n)
+static void add(struct state4 *s, struct state4_client *c, struct state4_session *n, struct state4_caller *caller)
 {
 	struct state4_session **p = &s->by_session[hash(n->id)];
 
@@ -105,6 +126,7 @@ static void add(struct state4 *s, struct state4_client *c, struct state4_session
 	state4_list_add_tail(&c->sessions, &n->of_client);
 	c->nsessions++;
 	s->nsessions++;
+	state4_back_init(s, n, caller);
 }
 
 /* The first session confirms the client; what an earlier incarnation held goes (RFC 8881 s.18.36.4). */
@@ -126,7 +148,7 @@ static uint32_t admit(struct state4 *s, struct state4_client *c, const struct st
 	return NFS4_OK;
 }
 
-static uint32_t create(struct state4 *s, struct state4_client *c, const struct state4_create *a,
+static uint32_t create(struct state4 *s, struct state4_client *c, struct state4_create *a,
 		       struct state4_session *n, struct state4_client **list)
 {
 	struct state4_created *r = &c->created;
@@ -134,10 +156,10 @@ static uint32_t create(struct state4 *s, struct state4_client *c, const struct s
 	r->seqid = a->seqid;
 	r->status = c->nsessions >= STATE4_SESSIONS ? NFS4ERR_NOSPC : admit(s, c, a, list);
 	if (r->status) {
-		unref(s, n);
+		state4_session_unref(s, n);
 		return r->status;
 	}
-	add(s, c, n);
+	add(s, c, n, &a->caller);
 	memcpy(r->id, n->id, sizeof(r->id));
 	r->fore = n->fore;
 	r->back = n->back;
@@ -145,7 +167,7 @@ static uint32_t create(struct state4 *s, struct state4_client *c, const struct s
 	return NFS4_OK;
 }
 
-static uint32_t create_locked(struct state4 *s, const struct state4_create *a, struct state4_created *out,
+static uint32_t create_locked(struct state4 *s, struct state4_create *a, struct state4_created *out,
 			      struct state4_client **list)
 {
 	struct state4_client *c = state4_client_by_id(s, a->id, true);
@@ -171,7 +193,7 @@ static uint32_t create_locked(struct state4 *s, const struct state4_create *a, s
 	return status;
 }
 
-uint32_t state4_session_create(struct state4 *s, const struct state4_create *a, struct state4_created *out)
+uint32_t state4_session_create(struct state4 *s, struct state4_create *a, struct state4_created *out)
 {
 	struct state4_client *list = NULL;
 	uint32_t status;
@@ -191,7 +213,7 @@ uint32_t state4_session_destroy(struct state4 *s, const uint8_t id[16], const st
 	uint32_t status = NFS4_OK;
 
 	state4_lock(s);
-	n = find(s, id);
+	n = state4_session_find(s, id);
 	if (!n)
 		status = NFS4ERR_BADSESSION;
 	else if (n->in_use > (n == own))
@@ -207,7 +229,7 @@ uint32_t state4_session_check(struct state4 *s, const uint8_t id[16])
 	uint32_t status;
 
 	state4_lock(s);
-	status = find(s, id) ? NFS4_OK : NFS4ERR_BADSESSION;
+	status = state4_session_find(s, id) ? NFS4_OK : NFS4ERR_BADSESSION;
 	state4_unlock(s);
 	return status;
 }
@@ -265,7 +287,7 @@ static void take(struct state4 *s, struct state4_session *n, struct state4_slot 
 /* Everything is checked before the slot moves: a request refused here can be sent again. */
 static uint32_t turn(struct state4 *s, const struct state4_call *call, struct state4_turn *out)
 {
-	struct state4_session *n = find(s, call->id);
+	struct state4_session *n = state4_session_find(s, call->id);
 	struct state4_slot *slot;
 
 	if (!n)
@@ -281,6 +303,7 @@ static uint32_t turn(struct state4 *s, const struct state4_call *call, struct st
 	if (slot->in_use)
 		return call->seqid == slot->seqid ? NFS4ERR_DELAY : NFS4ERR_SEQ_MISORDERED;
 	state4_client_renew(s, n->client);
+	out->flags = state4_back_flags(n);
 	if (call->seqid == slot->seqid)
 		return replay(s, slot, call, out);
 	if (call->seqid != slot->seqid + 1)
@@ -288,6 +311,8 @@ static uint32_t turn(struct state4 *s, const struct state4_call *call, struct st
 	if (call->cache_this && n->fore.max_cached < STATE4_SEQUENCE_REPLY)
 		return NFS4ERR_REP_TOO_BIG_TO_CACHE;
 	take(s, n, slot, call, out);
+	n->known = true;
+	out->probe = state4_back_wants(s, n);
 	return NFS4_OK;
 }
 
@@ -325,7 +350,7 @@ void state4_session_done(struct state4 *s, struct state4_session *n, struct stat
 	if (slot->cache_this && body && len <= STATE4_CACHED_MAX)
 		keep_reply(s, slot, body, len);
 	n->in_use--;
-	unref(s, n);
+	state4_session_unref(s, n);
 	c->busy--;
 	state4_client_renew(s, c);
 	state4_unlock(s);

@@ -107,6 +107,7 @@ struct v4 {
 	/* 4.1, set by SEQUENCE; given back by the walker's end through state4_sequence_done() */
 	struct state4_session *session;
 	struct state4_slot *slot;
+	struct state4_session *probe; /* pinned: when the reply has been sent, its client may be called */
 	/* Whose lease this COMPOUND uses: pinned (4.1 by SEQUENCE, 4.0 by an operation), put at its end. */
 	struct state4_client *client;
 	struct state4_open *open; /* READ, WRITE: pinned while the I/O runs */

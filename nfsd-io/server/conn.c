@@ -10,6 +10,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "nfsd-io/proto/back.h"
 #include "nfsd-io/proto/demand.h"
 #include "nfsd-io/proto/drc.h"
 #include "nfsd-io/server/conn.h"
@@ -62,6 +63,7 @@ struct conn *conn_new(struct worker *w, int fd, const struct peer *peer)
 	c->owner.reply = reply;
 	c->owner.pipe = pipe_for;
 	c->owner.peer = *peer;
+	c->reg.ring = w->ring;
 	connreg_add(w->p.conns, &c->reg, fd);
 	c->owner.conn = c->reg.number;
 	return c;
@@ -189,6 +191,9 @@ static void reap(struct conn *c)
 
 	worker_unlink(w, c);
 	connreg_remove(w->p.conns, &c->reg);
+	if (c->owner.carries)
+		state4_back_lost(w->p.env->state, c->owner.conn);
+	back_stop(c);
 	close(c->fd);
 	req_owner_fini(&c->owner);
 	free(c);
@@ -208,6 +213,8 @@ void conn_turn(struct conn *c)
 	send_turn(c);
 	if (c->state == CONN_OPEN)
 		return;
+	if (c->state == CONN_DEAD)
+		back_stop(c);
 	recv_stop(c);
 	if (idle(c) && !c->dirty)
 		reap(c);
@@ -240,10 +247,11 @@ bool conn_late(struct conn *c, bool strict)
 	struct worker *w = c->w;
 	bool partial = c->state == CONN_OPEN && c->recv.busy && recv_partial(c);
 	bool unsent = (c->send.busy && c->send.head) || c->send.lent;
+	bool called = back_late(c);
 	uint64_t got = c->recv.req ? c->recv.req->req.record_len : 0;
 
 	if (c->state == CONN_DEAD)
-		return false;
+		return called;
 	if ((unsent && since(w, c->send.since_ns) > CONN_DOUBT_NS) ||
 	    (partial && since(w, c->recv.since_ns) > CONN_DOUBT_NS))
 		conn_prove(c, false);
@@ -254,5 +262,5 @@ bool conn_late(struct conn *c, bool strict)
 	else if (unsent && conn_too_slow(since(w, c->send.since_ns), c->send.skip,
 					 strict && c->budget.used.bytes))
 		cut(c, &w->cuts.slow_reply, "a reply was not taken in time");
-	return partial || unsent;
+	return partial || unsent || called;
 }

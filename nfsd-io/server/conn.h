@@ -9,6 +9,7 @@
 #define SERVER_CONN_H
 
 #include "nfsd-io/proto/req.h"
+#include "nfsd-io/server/back.h"
 #include "nfsd-io/server/connreg.h"
 #include "nfsd-io/server/recv.h"
 #include "nfsd-io/server/send.h"
@@ -51,6 +52,7 @@ struct conn {
 	struct req *done; /* requests to retire without sending */
 	struct recv recv;
 	struct send send;
+	struct back back;
 	/* the worker's */
 	struct op hand;
 	struct conn *prev, *next;

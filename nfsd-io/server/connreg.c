@@ -88,19 +88,48 @@ static bool acknowledging(int fd)
 	return ti.tcpi_state == TCP_ESTABLISHED && !ti.tcpi_retransmits && !ti.tcpi_backoff;
 }
 
+/* Under the lock. */
+static struct connreg_node *find(struct connreg *r, uint64_t number)
+{
+	struct connreg_node *n = *bucket_of(r, number);
+
+	while (n && n->number != number)
+		n = n->next;
+	return n;
+}
+
 bool connreg_alive(void *reg, uint64_t number)
 {
 	struct connreg *r = reg;
 	struct connreg_node *n;
-	bool alive = false;
+	bool alive;
 
 	pthread_mutex_lock(&r->lock);
-	for (n = *bucket_of(r, number); n; n = n->next) {
-		if (n->number == number) {
-			alive = acknowledging(n->fd);
-			break;
-		}
-	}
+	n = find(r, number);
+	alive = n && acknowledging(n->fd);
 	pthread_mutex_unlock(&r->lock);
 	return alive;
+}
+
+int connreg_post(struct connreg *r, uint64_t number, struct op *op)
+{
+	struct connreg_node *n;
+
+	/* Under the lock the connection stays, and with it its ring. */
+	pthread_mutex_lock(&r->lock);
+	n = find(r, number);
+	if (n)
+		ring_post(n->ring, op, 0);
+	pthread_mutex_unlock(&r->lock);
+	return n ? 0 : -ENOTCONN;
+}
+
+struct connreg_node *connreg_find(struct connreg *r, uint64_t number)
+{
+	struct connreg_node *n;
+
+	pthread_mutex_lock(&r->lock);
+	n = find(r, number);
+	pthread_mutex_unlock(&r->lock);
+	return n;
 }

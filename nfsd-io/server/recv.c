@@ -294,13 +294,30 @@ static void finish_record(struct conn *c)
 	r->phase = RECV_READY;
 }
 
+/* What is in is no call but the answer to one of ours, or pretends to be. */
+static void take_reply(struct conn *c)
+{
+	struct recv *r = &c->recv;
+	struct req *q = &r->req->req;
+
+	r->req = NULL;
+	r->phase = RECV_CALL;
+	r->since_ns = 0;
+	conn_retire(c, q);
+}
+
 /* Run the call that is in; one that needs a buffer for its reply waits for the budget. */
 static bool dispatch(struct conn *c)
 {
 	struct recv *r = &c->recv;
 	struct worker_req *q = r->req;
-	uint32_t demand = conn_demand(c, q);
+	uint32_t demand;
 
+	if (back_take(c, &q->req)) {
+		take_reply(c);
+		return true;
+	}
+	demand = conn_demand(c, q);
 	if (demand && !conn_may_take(c)) {
 		worker_block(c);
 		return false;

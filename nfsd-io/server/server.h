@@ -55,6 +55,8 @@ struct connection_info {
 	uint64_t bad_record; /* closed: oversize record or endless empty fragments */
 	uint64_t slow_call;  /* closed: a call that did not arrive in time */
 	uint64_t slow_reply; /* closed: a reply that was not taken in time */
+	uint64_t called, unanswered; /* calls to clients (NFSv4.1); of them those not answered in time, or at all */
+	uint64_t unasked;    /* replies that answered none of them: dropped */
 };
 void server_connections(struct server *s, struct connection_info *out);
 

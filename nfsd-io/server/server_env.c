@@ -8,6 +8,7 @@
 
 #include "nfsd-io/proto/mountlist.h"
 #include "nfsd-io/proto/state4.h"
+#include "nfsd-io/server/back.h"
 #include "nfsd-io/server/log.h"
 #include "nfsd-io/server/server_int.h"
 
@@ -29,11 +30,19 @@ static int env_groups(void *arg, uid_t uid, gid_t gid, gid_t **gids, unsigned *n
 	return groups_lookup(s->groups, uid, gid, gids, n);
 }
 
+static int env_call(void *arg, struct back_call *b)
+{
+	struct server *s = arg;
+
+	return back_send(s->conns, b);
+}
+
 static int make_state(struct server *s, const struct conf *c)
 {
 	struct state4_params p = {
 		.lease_s = c->lease_s, .grace_s = c->grace_s, .state_dir = c->state_dir,
-		.max_read = c->max_read, .max_write = c->max_write, .log = log_env, .arg = s,
+		.max_read = c->max_read, .max_write = c->max_write, .log = log_env, .call = env_call,
+		.arg = s,
 	};
 	int err;
 

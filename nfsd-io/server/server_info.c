@@ -80,10 +80,14 @@ void server_connections(struct server *s, struct connection_info *out)
 	};
 	for (i = 0; i < s->nworkers; i++) {
 		const struct worker_cuts *cuts = &s->workers[i]->cuts;
+		const struct back_stats *back = &s->workers[i]->back;
 
 		out->bad_record += cuts->bad_record;
 		out->slow_call += cuts->slow_call;
 		out->slow_reply += cuts->slow_reply;
+		out->called += back->calls;
+		out->unanswered += back->late + back->lost;
+		out->unasked += back->unasked;
 	}
 }
 

@@ -241,6 +241,9 @@ static json_t *connections_json(struct server *s)
 	put(o, "bad_record", c.bad_record);
 	put(o, "slow_call", c.slow_call);
 	put(o, "slow_reply", c.slow_reply);
+	put(o, "clients_called", c.called);
+	put(o, "unanswered", c.unanswered);
+	put(o, "unasked_replies", c.unasked);
 	return o;
 }
 

@@ -19,6 +19,7 @@
 #include "nfsd-io/core/pool.h"
 #include "nfsd-io/core/ring.h"
 #include "nfsd-io/proto/req.h"
+#include "nfsd-io/server/back.h"
 #include "nfsd-io/server/connreg.h"
 #include "nfsd-io/server/send.h"
 #include "policy/budget.h"
@@ -68,6 +69,7 @@ struct worker {
 	struct req_stats stats;
 	struct send_stats sent;
 	struct worker_cuts cuts;
+	struct back_stats back;
 	_Atomic unsigned nconns;   /* handed over or on the way */
 	_Atomic uint64_t accepted;
 	_Atomic unsigned inflight; /* ring operations and pool buffers, as of the last turn */

@@ -332,7 +332,6 @@ static void connections(void)
 	v4c_putrootfh(&other);
 	tap_is(v4c_run(&other), NFS4_OK, "it is bound by using it");
 	tap_is(bind_to(&other, CDFC4_FORE), NFS4_OK, "BIND_CONN_TO_SESSION");
-	tap_is(bind_to(&other, CDFC4_FORE_OR_BOTH), NFS4_OK, "for both ways");
 	tap_is(destroy(&c, true, true), NFS4ERR_NOT_ONLY_OP, "DESTROY_SESSION before the end of its own COMPOUND");
 	tap_is(destroy(&other, false, false), NFS4_OK, "DESTROY_SESSION from another connection");
 	tap_is(destroy(&other, false, false), NFS4ERR_BADSESSION, "it is gone");

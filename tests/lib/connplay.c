@@ -34,6 +34,8 @@ static size_t send_len;	     /* behind the message: in pipe or memory */
 static struct op *lent[CONNPLAY_CALLS];
 unsigned nlent;
 unsigned nsends, buffers_free, logged;
+struct op *posted;
+uint64_t carried;
 struct pool_waiter *waiting;
 uint8_t out[1 << 20];
 size_t nout;
@@ -46,6 +48,8 @@ void worker_link(struct worker *wk, struct conn *c) { wk->conns = c; }
 void worker_unlink(struct worker *wk, struct conn *c) { (void)c; wk->conns = NULL; }
 void worker_watch(struct worker *wk) { wk->ticking = true; }
 uint64_t worker_clock_ns(void) { return w.now_ns; }
+void ring_post(struct ring *r, struct op *op, int res) { (void)r; (void)res; posted = op; }
+void state4_back_lost(struct state4 *s, uint64_t number) { (void)s; carried = number; }
 struct worker_req *worker_req_get(struct worker *wk) { (void)wk; return calloc(1, sizeof(struct worker_req)); }
 void worker_req_put(struct worker *wk, struct worker_req *r) { (void)wk; free(r); }
 
@@ -210,6 +214,9 @@ void req_dispatch(struct req *r)
 
 void req_retire(struct req *r)
 {
+	if (r->fini)
+		r->fini(r);
+	r->fini = NULL;
 	buf_return(r->payload);
 	buf_return(r->call_large);
 	r->payload = r->call_large = NULL;
@@ -410,7 +417,8 @@ void open_conn(void)
 	ck_assert_int_eq(pipe_pool_new(&pipes, 64, 1 << 17), 0);
 	w.pipes = pipes;
 	buffers_free = 8;
-	recv_op = send_op = NULL;
+	recv_op = send_op = posted = NULL;
+	carried = 0;
 	waiting = NULL;
 	conn = conn_new(&w, fds[0], &peer);
 	conn_start(conn);

@@ -32,6 +32,8 @@ extern struct worker w;
 extern struct conn *conn;	  /* NULL when it has been reaped */
 extern struct op *recv_op, *send_op; /* in progress */
 extern struct pool_waiter *waiting;
+extern struct op *posted;	  /* the last op posted to the connection's thread */
+extern uint64_t carried;	  /* number of the last connection that ended of those that carried calls */
 extern uint8_t out[1 << 20];	  /* what was sent */
 extern size_t nout;
 extern uint8_t *stream;		  /* what will be received */

@@ -306,6 +306,59 @@ START_TEST(peek_gives_up_as_soon_as_it_is_known)
 }
 END_TEST
 
+START_TEST(a_call_of_ours_is_rfc_5531)
+{
+	static const uint8_t cred[] = {0, 0, 0, 1, 0, 0, 0, 20, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 0};
+	uint8_t buf[256];
+	struct cursor c, in;
+	struct msg_call got;
+	struct msg_error err;
+
+	cursor_init(&c, buf, sizeof(buf));
+	msg_call_put(&c, 0x40000000, 1, 1, cred, sizeof(cred));
+	cursor_put_u32(&c, 4711);
+	ck_assert(cursor_ok(&c));
+	cursor_init_const(&in, buf, cursor_pos(&c));
+	ck_assert_int_eq(msg_call_decode(&in, &got, &err), MSG_CALL_OK);
+	ck_assert_uint_eq(got.prog, 0x40000000);
+	ck_assert_uint_eq(got.vers, 1);
+	ck_assert_uint_eq(got.proc, 1);
+	ck_assert_uint_eq(got.cred.uid, 5);
+	ck_assert_uint_eq(cursor_get_u32(&in), 4711);
+}
+END_TEST
+
+START_TEST(an_answer_is_accepted_only_when_it_is_whole_and_says_so)
+{
+	struct msg_error err = {.kind = MSG_ERR_ACCEPTED, .accept = MSG_PROG_UNAVAIL};
+	uint8_t buf[64];
+	struct cursor c, in;
+	uint32_t xid;
+	size_t n;
+
+	cursor_init(&c, buf, sizeof(buf));
+	msg_reply_ok(&c, 77);
+	for (n = 0; n < MSG_REPLY_OK_LEN; n++) {
+		cursor_init_const(&in, buf, n);
+		ck_assert(!msg_reply_accepted(&in));
+		ck_assert_int_eq(msg_is_reply(buf, n, &xid), n >= 8);
+	}
+	ck_assert_uint_eq(xid, 77);
+	cursor_init_const(&in, buf, n);
+	ck_assert(msg_reply_accepted(&in));
+	cursor_init(&c, buf, sizeof(buf));
+	msg_reject(&c, 77, &err);
+	cursor_init_const(&in, buf, cursor_pos(&c));
+	ck_assert(!msg_reply_accepted(&in));
+	err.kind = MSG_ERR_AUTH;
+	cursor_init(&c, buf, sizeof(buf));
+	msg_reject(&c, 77, &err);
+	cursor_init_const(&in, buf, cursor_pos(&c));
+	ck_assert(!msg_reply_accepted(&in));
+	ck_assert(!msg_is_reply((const uint8_t[8]){0}, 8, &xid));
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("msg");
@@ -320,6 +373,8 @@ static Suite *suite(void)
 	tcase_add_test(t, libtirpc_reads_every_rejection);
 	tcase_add_test(t, peek_wants_more_until_the_verifier_is_complete);
 	tcase_add_test(t, peek_gives_up_as_soon_as_it_is_known);
+	tcase_add_test(t, a_call_of_ours_is_rfc_5531);
+	tcase_add_test(t, an_answer_is_accepted_only_when_it_is_whole_and_says_so);
 	suite_add_tcase(s, t);
 	return s;
 }
