@@ -176,18 +176,24 @@ static void count_call(struct req *r)
 		count(&r->stats->compounds, 1);
 }
 
-/* Of the versions that are served; the table has NFSv3 first and NFSv4 last. */
+/* Of the versions that are served; the table has NFSv3 and its MOUNT first, NFSv4 last. */
+const struct dispatch_program *req_served(const struct proto_env *env, size_t *n)
+{
+	const struct dispatch_program *p = req_programs, *end = p + req_nprograms;
+
+	if (env->versions_off & REQ_VERS3)
+		p += 2;
+	if (!env->state || (env->versions_off & REQ_VERS4_ALL) == REQ_VERS4_ALL)
+		end--;
+	*n = (size_t)(end - p);
+	return p;
+}
+
 static const struct req_proc *find_proc(struct req *r, struct msg_error *err)
 {
-	const struct dispatch_program *p = req_programs;
-	size_t n = req_nprograms;
+	size_t n;
+	const struct dispatch_program *p = req_served(r->env, &n);
 
-	if (r->env->versions_off & REQ_VERS3) {
-		p++;
-		n--;
-	}
-	if (!r->env->state || (r->env->versions_off & REQ_VERS4_ALL) == REQ_VERS4_ALL)
-		n--;
 	return dispatch_find(p, n, &r->hdr, err);
 }
 

@@ -243,8 +243,10 @@ bool req_call_may_grow(const uint8_t *buf, size_t len);
 /* What is in call[] moves to `b`, which the request takes. */
 void req_call_move(struct req *r, struct buf *b);
 
-/* Every program served; ends the layer: server only lists it for rpcbind. */
+/* Every program and version there is. */
 extern const struct dispatch_program req_programs[];
 extern const size_t req_nprograms;
+/* Of them those served, *n in a row: what rpcbind is told. */
+const struct dispatch_program *req_served(const struct proto_env *env, size_t *n);
 
 #endif

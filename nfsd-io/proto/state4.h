@@ -79,6 +79,7 @@ bool state4_active(struct state4 *s);
 struct state4_held {
 	struct state4_owner *owners; /* open and lock owners */
 	unsigned nowners, nopens, nlocks;
+	uint32_t changes; /* moves whenever an open or lock does */
 };
 
 /* The opens' side's own tables: state4_new() makes them, state4_free() frees them after the clients. */
@@ -173,6 +174,7 @@ struct state4_client_info {
 	uint32_t owner_len;
 	uint64_t idle_s; /* seconds since its last renewal */
 	unsigned sessions, opens, locks;
+	uint32_t changes; /* another one when what it holds is something else, or how it is */
 };
 /* Takes the lock, and holds it over `fn`; only its values last. */
 void state4_client_each(struct state4 *s, void (*fn)(void *arg, const struct state4_client_info *c), void *arg);

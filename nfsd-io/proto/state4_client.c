@@ -489,7 +489,7 @@ void state4_client_renew(struct state4 *s, struct state4_client *c)
 		return;
 	if (c->courtesy)
 		s->ncourtesy--;
-	c->courtesy = false;
+	c->courtesy = c->in_the_way = false;
 	c->renewed_ns = state4_now_ns(s);
 	state4_list_del(&c->lru);
 	state4_list_add_tail(&s->confirmed, &c->lru);
@@ -523,7 +523,7 @@ static void sweep_confirmed(struct state4 *s, uint64_t now, struct state4_client
 			return;
 		if (c->busy)
 			continue;
-		if (!state4_client_holds(c) || idle > STATE4_COURTESY_NS) {
+		if (!state4_client_holds(c) || idle > STATE4_COURTESY_NS || c->in_the_way) {
 			s->expired++;
 			state4_client_bury(s, c, list);
 		} else if (!c->courtesy) {
@@ -559,6 +559,7 @@ static void tell(struct state4 *s, struct state4_link *from, void (*fn)(void *ar
 			.courtesy = c->courtesy, .recorded = c->recorded, .addr = c->addr, .owner = c->owner,
 			.owner_len = c->owner_len, .sessions = c->nsessions, .opens = c->held.nopens,
 			.locks = c->held.nlocks,
+			.changes = 2 * c->held.changes + c->courtesy,
 			.idle_s = (state4_now_ns(s) - c->renewed_ns) / STATE4_SECOND,
 		};
 

@@ -78,6 +78,8 @@ void state4_id_bump(struct state4_open *o, stateid4 *out)
 	/* 0 means "the newest" (RFC 8881 s.8.2.2): left out when it wraps. */
 	if (++o->seqid == 0)
 		o->seqid = 1;
+	if (!o->gone)
+		state4_client_held(o->owner->client)->changes++;
 	state4_id_of(o, out);
 }
 

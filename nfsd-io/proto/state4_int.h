@@ -89,6 +89,7 @@ struct state4_client {
 	unsigned nsessions;
 	bool v40, confirmed, courtesy;
 	bool gone;		  /* out of the tables */
+	bool in_the_way;	  /* courtesy: the next sweep ends it */
 	bool reclaim_done;	  /* RECLAIM_COMPLETE came */
 	bool want_record;	  /* its owner is to be in stable storage */
 	bool asked_record;	  /* ... or was: it may be there */

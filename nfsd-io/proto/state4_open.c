@@ -240,6 +240,7 @@ static struct state4_open *stateid_new(struct state4 *s, struct state4_owner *w,
 	state4_list_del(&w->idle);
 	state4_map_add(&t->ids, &o->node, o->id);
 	state4_client_held(w->client)->nopens++;
+	state4_client_held(w->client)->changes++;
 	t->nopens++;
 	return o;
 }
@@ -322,6 +323,7 @@ static void detach(struct state4 *s, struct state4_open *o)
 	else
 		state4_share_set(o, 0, 0);
 	h->nopens--;
+	h->changes++;
 	h->nlocks -= o->ranges.n;
 	t->nopens--;
 	t->nlocks -= o->ranges.n;
@@ -400,6 +402,21 @@ struct state4_files *state4_held_drop(struct state4 *s, struct state4_client *c)
 
 /* --- READ, WRITE and SETATTR --- */
 
+/*
+ * READ and WRITE cannot wait for an eviction: who is kept by courtesy only is marked for the next sweep,
+ * and the caller comes back.
+ */
+static uint32_t denied_by(const struct state4_file *f, enum state4_use use)
+{
+	struct state4_client *courtesy = state4_share_courtesy(f, NULL, use, 0);
+
+	if (!courtesy)
+		return NFS4ERR_LOCKED;
+	courtesy->in_the_way = true;
+	state4_client_put(courtesy);
+	return NFS4ERR_DELAY;
+}
+
 static uint32_t special_io(struct state4 *s, const struct req *r, const stateid4 *id, enum state4_use use)
 {
 	struct state4_file *f;
@@ -414,7 +431,7 @@ static uint32_t special_io(struct state4 *s, const struct req *r, const stateid4
 	} else {
 		f = state4_file_find(s, &r->fh);
 		if (f && f->deny[use == STATE4_WRITE])
-			st = NFS4ERR_LOCKED;
+			st = denied_by(f, use);
 	}
 	state4_unlock(s);
 	return st;

@@ -230,6 +230,8 @@ int cli_clients(const struct cli *c)
 		json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
 	else if (!code && !c->nwords)
 		nfs4state_print_clients(stdout, answer);
+	else if (!code && !strcmp(c->word[0], "states"))
+		nfs4state_print_states(stdout, answer);
 	json_decref(answer);
 	return code;
 }

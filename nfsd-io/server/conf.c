@@ -413,8 +413,8 @@ int conf_load(struct conf *c, const struct conf_options *o, struct conf_errors *
 		err = derive(c);
 	if (err)
 		conf_error(e, false, "state directory: %s", strerror(-err));
-	if (!c->vers3)
-		conf_error(e, false, "[nfsd] vers3: NFSv3 is always served");
+	if (!c->vers3 && (!c->vers4 || !(c->vers40 || c->vers41 || c->vers42)))
+		conf_error(e, false, "[nfsd] vers3, vers4: no version is left to be served");
 	return conf_nerrors(e) > before ? -1 : 0;
 }
 

@@ -387,6 +387,11 @@ int control_start(struct control **out, struct server *s)
 	return 0;
 }
 
+const char *control_path(const struct control *c)
+{
+	return c->path;
+}
+
 void control_stop(struct control *ctl)
 {
 	uint64_t one = 1;

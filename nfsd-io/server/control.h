@@ -19,6 +19,8 @@ struct control;
  * default then takes a name of its own.  0 or -errno.
  */
 int control_start(struct control **out, struct server *s);
+/* Where it listens. */
+const char *control_path(const struct control *c);
 /* NULL is fine.  Joins the thread, removes the socket file. */
 void control_stop(struct control *c);
 

@@ -18,7 +18,7 @@ static const struct cli_verb verbs[] = {
 	{"status", "How the server and its exports are; 3 when one is down.", "jS", cli_status},
 	{"stats", "Operations, bytes and decisions so far.", "jS", cli_stats},
 	{"exports", "What is exported to whom.", "vsjS", cli_exports},
-	{"clients", "NFSv4 clients; expire N: the server forgets one of them.", "wjS", cli_clients},
+	{"clients", "NFSv4 clients; states [N]: what they hold; expire N: the server forgets one of them.", "wjS", cli_clients},
 	{"grace", "Whether NFSv4 clients may reclaim after a start; end: no more.", "wjS", cli_grace},
 	{"reload", "Read configuration and exports again: all of it or, on a mistake, nothing.",
 	 "S", cli_reload},

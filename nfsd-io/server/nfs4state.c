@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "nfsd-io/proto/state4.h"
+#include "nfsd-io/proto/state4_show.h"
 #include "nfsd-io/server/grid.h"
 
 static void put(json_t *o, const char *key, uint64_t n)
@@ -15,23 +16,17 @@ static void put(json_t *o, const char *key, uint64_t n)
 	json_object_set_new(o, key, json_integer((json_int_t)n));
 }
 
-/* Owners are any bytes: what is not printable becomes \xNN, as nfsd shows it. */
 static json_t *owner_json(const uint8_t *owner, uint32_t len)
 {
-	char *text = malloc(4 * (size_t)len + 1), *p = text;
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
 	json_t *j;
-	uint32_t i;
 
-	if (!text)
+	if (!f)
 		return json_string("?");
-	for (i = 0; i < len; i++) {
-		if (owner[i] >= 0x20 && owner[i] < 0x7f && owner[i] != '\\' && owner[i] != '"')
-			*p++ = (char)owner[i];
-		else
-			p += sprintf(p, "\\x%02x", owner[i]);
-	}
-	*p = '\0';
-	j = json_string(text);
+	state4_show_quoted(f, owner, len);
+	j = json_string(fclose(f) ? "?" : text);
 	free(text);
 	return j;
 }
@@ -60,6 +55,49 @@ static void add_client(void *arg, const struct state4_client_info *c)
 void nfs4state_clients(struct state4 *state, json_t *lines)
 {
 	state4_client_each(state, add_client, lines);
+}
+
+/* Numbers of confirmed clients, so that each can be shown without the lock of all. */
+static void add_number(void *arg, const struct state4_client_info *c)
+{
+	if (c->confirmed)
+		json_array_append_new(arg, json_integer(c->number));
+}
+
+static void add_states(struct state4 *state, uint32_t number, json_t *lines)
+{
+	char *info = NULL, *states = NULL;
+	size_t ninfo, nstates;
+	FILE *f = open_memstream(&info, &ninfo), *g = open_memstream(&states, &nstates);
+	int err = f && g ? state4_show(state, number, f, g) : -ENOMEM;
+
+	if (f && fclose(f))
+		err = -ENOMEM;
+	if (g && fclose(g))
+		err = -ENOMEM;
+	if (!err)
+		json_array_append_new(lines, json_pack("{s:I, s:s, s:s}", "number", (json_int_t)number, "info", info,
+						       "states", states));
+	free(info);
+	free(states);
+}
+
+int nfs4state_states(struct state4 *state, const char *number, json_t *lines)
+{
+	json_t *all = json_array(), *one;
+	size_t i, before = json_array_size(lines);
+
+	state4_client_each(state, add_number, all);
+	json_array_foreach(all, i, one)
+	{
+		char text[24];
+
+		snprintf(text, sizeof(text), "%u", (unsigned)json_integer_value(one));
+		if (!number || !strcmp(number, text))
+			add_states(state, (uint32_t)json_integer_value(one), lines);
+	}
+	json_decref(all);
+	return number && json_array_size(lines) == before ? -ENOENT : 0;
 }
 
 json_t *nfs4state_grace(struct state4 *state)
@@ -118,6 +156,16 @@ void nfs4state_print_clients(FILE *out, const json_t *clients)
 			 grid_count(num(c, "opens")), grid_count(num(c, "locks")), str(c, "name"), NULL);
 	}
 	grid_print(&g, out, 0);
+}
+
+void nfs4state_print_states(FILE *out, const json_t *clients)
+{
+	const json_t *c;
+	size_t i;
+
+	json_array_foreach(clients, i, c)
+		fprintf(out, "%s# client %u\n%s%s", i ? "\n" : "", (unsigned)num(c, "number"), str(c, "info"),
+			str(c, "states"));
 }
 
 void nfs4state_print_grace(FILE *out, const json_t *g)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "nfsd-io/core/pathmap.h"
 #include "nfsd-io/proto/mount3.h"
 #include "nfsd-io/proto/state4.h"
+#include "nfsd-io/server/clientdir.h"
 #include "nfsd-io/server/control.h"
 #include "nfsd-io/server/current.h"
 #include "nfsd-io/server/groups.h"
@@ -198,22 +200,23 @@ static void announce(struct server *s)
 static void start_portmap(struct server *s, const struct conf *c, unsigned networks)
 {
 	struct portmap_entry e[8];
-	unsigned i, n = 0;
+	const struct dispatch_program *p;
+	size_t i, n;
 
 	if (c->rpcbind == CONF_RPCBIND_N)
 		return;
-	for (i = 0; i < req_nprograms && n < 8; i++) {
-		bool mount = req_programs[i].prog == MOUNT3_PROGRAM;
+	p = req_served(&s->env, &n);
+	assert(n <= sizeof(e) / sizeof(e[0]));
+	for (i = 0; i < n; i++) {
+		bool mount = p[i].prog == MOUNT3_PROGRAM;
 
-		if (req_programs[i].vers == 4 && !s->env.state)
-			continue;
-		e[n++] = (struct portmap_entry){
-			.prog = req_programs[i].prog,
-			.vers = req_programs[i].vers,
+		e[i] = (struct portmap_entry){
+			.prog = p[i].prog,
+			.vers = p[i].vers,
 			.port = mount && c->mountd_port ? c->mountd_port : s->number,
 		};
 	}
-	s->portmap = portmap_start(e, n, networks, c->rpcbind == CONF_RPCBIND_Y);
+	s->portmap = portmap_start(e, (unsigned)n, networks, c->rpcbind == CONF_RPCBIND_Y);
 }
 
 /* Returns the networks, as portmap counts them. */
@@ -235,6 +238,9 @@ static int start_control(struct server *s, const struct conf *c)
 {
 	int err = control_start(&s->control, s);
 
+	/* Beside a socket that is ours nobody else's files are. */
+	if (!err && s->env.state)
+		s->clientdir = clientdir_new(control_path(s->control));
 	if (err == -EADDRINUSE && c->embedded) {
 		log_line(LOG_WARNING, "%s: another server answers there; no control socket", c->socket);
 		return 0;
@@ -337,8 +343,10 @@ static void sweep(struct server *s)
 	sync_paths(s);
 	fdcache_sweep(s->env.files, worker_clock_ns());
 	server_name_iowq(s); /* open files are when there are any */
-	if (s->env.state)
+	if (s->env.state) {
 		state4_sweep(s->env.state);
+		clientdir_sweep(s->clientdir, s->env.state, worker_clock_ns());
+	}
 	if (!must_sweep(s))
 		s->sweeping = false;
 }
@@ -410,6 +418,7 @@ static int stop(struct server *s)
 		log_line(LOG_ERR, "requests are stuck in the kernel; leaving without them");
 		return 1;
 	}
+	clientdir_free(s->clientdir);
 	control_stop(s->control); /* it looks at the workers */
 	free_workers(s);
 	port_free(s->port);

@@ -46,9 +46,9 @@ static int make_state(struct server *s, const struct conf *c)
 	};
 	int err;
 
-	s->env.versions_off = (c->vers40 ? 0 : REQ_VERS4(0)) | (c->vers41 ? 0 : REQ_VERS4(1)) |
-			      (c->vers42 ? 0 : REQ_VERS4(2));
-	if (!c->vers4 || s->env.versions_off == REQ_VERS4_ALL)
+	s->env.versions_off = (c->vers3 ? 0 : REQ_VERS3) | (c->vers40 ? 0 : REQ_VERS4(0)) |
+			      (c->vers41 ? 0 : REQ_VERS4(1)) | (c->vers42 ? 0 : REQ_VERS4(2));
+	if (!c->vers4 || (s->env.versions_off & REQ_VERS4_ALL) == REQ_VERS4_ALL)
 		return 0;
 	err = state4_new(&s->env.state, &p);
 	if (!err)

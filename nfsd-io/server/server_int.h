@@ -12,6 +12,7 @@
 #include "nfsd-io/server/process.h"
 #include "nfsd-io/server/server.h"
 
+struct clientdir;
 struct control;
 struct portmap;
 
@@ -27,6 +28,7 @@ struct server {
 	struct placement placement;
 	unsigned nworkers;
 	struct control *control;
+	struct clientdir *clientdir; /* the main thread's; NULL: none */
 	struct portmap *portmap;
 	struct process_fds fds;
 	uint64_t start_time;

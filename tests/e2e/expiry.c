@@ -59,6 +59,25 @@ static void shares(void)
 	tap_is(v4owner_close(&active, &v, &p.fh, &p.id), NFS4_OK, "closed");
 }
 
+/* Without an open of its own the other waits too: it is told to come back. */
+static void special(void)
+{
+	time_t end = time(NULL) + PATIENCE_S;
+	uint32_t st;
+
+	tap_is(v4c_setclientid(&silent, "silent", "verifie1"), NFS4_OK, "it comes back");
+	w = (struct v4owner){"silent", 1};
+	tap_is(v4owner_open(&silent, &w, &root, "f", &o), NFS4_OK, "and denies writing again");
+	do {
+		v4c_begin(&active);
+		v4c_putfh(&active, &o.fh);
+		v4c_write(&active, &v4c_anonymous, 0, FILE_SYNC4, "data", 4);
+		st = v4c_run(&active);
+	} while ((st == NFS4ERR_LOCKED || st == NFS4ERR_DELAY) && patient(end));
+	tap_is(st, NFS4_OK, "a WRITE by the anonymous stateid is let through when its lease is over");
+	tap_is(v4owner_close(&silent, &w, &o.fh, &o.id), NFS4ERR_EXPIRED, "whose open is gone then");
+}
+
 static void locks(void)
 {
 	struct v4open p = {.access = 3};
@@ -82,6 +101,7 @@ int main(int argc, char **argv)
 	tap_is(v4c_setclientid(&silent, "silent", "verifier"), NFS4_OK, "a client of 4.0");
 	tap_is(v4c_hello(&active, "active"), NFS4_OK, "and one of 4.1");
 	shares();
+	special();
 	locks();
 	v4c_close(&silent);
 	v4c_close(&active);

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A Linux kernel client's backchannel: it answers what it is called with, binds connections anew when they were cut, and
+# lets go at once at umount.
+srcdir=${srcdir:-$(dirname "$0")/../..}
+. "$srcdir/tests/lib/daemon.sh"
+. "$srcdir/tests/kernel/uml.sh"
+uml_need
+need jq
+compgen -G '/usr/lib/uml/modules/*/kernel/fs/nfs/nfsv4.ko' >/dev/null || skip_all "UML has no NFSv4 module"
+uml_up
+DAEMON_CLIENT=192.0.2.0/24
+mkdir "$TAP_TMP/e"
+daemon_export "$TAP_TMP/e"
+
+# What the guest asks for in ./ask is done here.
+cut() { "${DAEMON_PREFIX_NET[@]}" ss -K -Htn dst "$UML_GUEST" >/dev/null; }
+up() { daemon_ctl clients states | tee "$TAP_TMP/states" | grep -qx 'callback state: UP'; }
+called() { wait_for 20 up || { cat "$TAP_TMP/states"; daemon_ctl stats --json | jq .connections; return 1; }; }
+serve_asks() { # PID
+	local what
+	while kill -0 "$1" 2>/dev/null; do
+		if [ -e "$UML_WORK/ask" ]; then
+			read -ra what <"$UML_WORK/ask"
+			rm -f "$UML_WORK/ask"
+			"${what[@]}" >"$TAP_TMP/answer" 2>&1
+			{ echo $?; cat "$TAP_TMP/answer"; } >"$UML_WORK/done.new"
+			mv "$UML_WORK/done.new" "$UML_WORK/done"
+		fi
+		sleep 0.05
+	done
+}
+boot_and_serve() {
+	uml_run "${KERNEL_TIMEOUT:-300}" "$(realpath "$srcdir/tests/kernel/guest-back")" "$DAEMON_PORT" "$TAP_TMP/e" &
+	local pid=$!
+	serve_asks $pid
+	wait $pid
+}
+
+ok_here "daemon starts" daemon_start || { tap_done; exit; }
+ok_here "the guest boots and runs its script to the end" boot_and_serve
+tap_adopt guest cat "$UML_WORK/tap"
+daemon_ctl stats --json | jq -c .connections | sed 's/^/# /'
+ok "calls were made" [ "$(daemon_stat .connections.clients_called)" -ge 4 ]
+is "no reply came unasked" "$(daemon_stat .connections.unasked_replies)" 0
+ok_here "daemon drains and exits 0" daemon_stop
+tap_done
