@@ -346,8 +346,8 @@ static uint32_t check_compound(const struct req *r, const struct v4 *v, const ui
 		return NFS4ERR_MINOR_VERS_MISMATCH;
 	if (!utf8_valid((const char *)tag, len))
 		return NFS4ERR_INVAL;
-	/* With a session its own limit is SEQUENCE's to tell; without one there is one operation. */
-	return !v->minor && v->nops > V4_OPS_MAX ? NFS4ERR_RESOURCE : NFS4_OK;
+	/* With a session its own limits are SEQUENCE's to tell; without one there is one operation. */
+	return !v->minor && (v->nops > V4_OPS_MAX || r->cut) ? NFS4ERR_RESOURCE : NFS4_OK;
 }
 
 enum req_step_result v4_compound(struct req *r)

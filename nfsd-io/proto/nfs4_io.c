@@ -176,6 +176,8 @@ static enum req_step_result read_begin(struct req *r)
 		return v4_over(r, v->to_cache ? NFS4ERR_REP_TOO_BIG_TO_CACHE :
 				  v->minor    ? NFS4ERR_REP_TOO_BIG :
 						NFS4ERR_RESOURCE);
+	if (r->owner->borrows)
+		r->owner->borrows(r->owner, r, r->io.read.count);
 	readto_start(r, at_end(v), read_done);
 	return STEP_WAIT;
 }

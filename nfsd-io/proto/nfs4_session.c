@@ -310,6 +310,8 @@ uint32_t v4_sequence(struct req *r)
 		return NFS4ERR_BADXDR;
 	if (v->at)
 		return NFS4ERR_SEQUENCE_POS;
+	if (r->cut)
+		return NFS4ERR_REQ_TOO_BIG;
 	call.nops = v->nops;
 	call.len = r->record_len;
 	call.sum = sum_call(r, at);

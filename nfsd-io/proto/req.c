@@ -66,6 +66,7 @@ void req_begin(struct req *r, const struct proto_env *env, struct ring *ring, st
 	r->payload_data = NULL;
 	r->payload_len = 0;
 	r->payload_at = 0;
+	r->cut = false;
 	r->proc = NULL;
 	r->err = 0;
 	r->table = NULL;

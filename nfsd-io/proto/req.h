@@ -102,6 +102,11 @@ struct req_owner {
 	 * segment, borrowed, or NULL: a buffer is better.  May be NULL: never a pipe.
 	 */
 	struct pipe *(*pipe)(struct req_owner *o, const struct read_io *io);
+	/*
+	 * A READ is about to borrow a buffer for so many bytes, which the call may not have shown
+	 * (demand.h) where it stands behind other operations of a COMPOUND.  May be NULL.
+	 */
+	void (*borrows)(struct req_owner *o, struct req *r, uint32_t bytes);
 	struct peer peer;
 	uint64_t conn; /* number, unique for the process's life */
 	_Atomic bool remembered; /* calls of it are in the replay cache */
@@ -148,6 +153,7 @@ struct req {
 	const uint8_t *payload_data;
 	uint32_t payload_len;	/* bytes of opaque data received, without pad */
 	uint32_t payload_at;	/* where in call[] it was: behind its length word */
+	bool cut;		/* COMPOUND: what stood behind its data did not fit call[] */
 	struct cursor args;
 	struct msg_call hdr;
 	const struct req_proc *proc;

@@ -34,6 +34,15 @@ static struct pipe *pipe_for(struct req_owner *o, const struct read_io *io)
 	return send_pipe((struct conn *)o, io);
 }
 
+/* What was not foreseen is owed all the same: it is not read from until others have had theirs. */
+static void borrows(struct req_owner *o, struct req *r, uint32_t bytes)
+{
+	struct worker_req *q = (struct worker_req *)r; /* req is the first member */
+
+	if (bytes > q->charge.bytes)
+		conn_charge((struct conn *)o, q, (uint32_t)(bytes - q->charge.bytes));
+}
+
 /* A peer gone without a word is found in two minutes, one that takes nothing in one. */
 static void set_options(int fd)
 {
@@ -62,6 +71,7 @@ struct conn *conn_new(struct worker *w, int fd, const struct peer *peer)
 	c->fd = fd;
 	c->owner.reply = reply;
 	c->owner.pipe = pipe_for;
+	c->owner.borrows = borrows;
 	c->owner.peer = *peer;
 	c->reg.ring = w->ring;
 	connreg_add(w->p.conns, &c->reg, fd);

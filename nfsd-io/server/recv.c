@@ -288,8 +288,11 @@ static void finish_record(struct conn *c)
 	r->ask = r->req->req.payload_len > RECV_CHUNK ? RECV_CHUNK_STREAM : RECV_CHUNK;
 	if (r->req->req.payload_len)
 		conn_prove(c, true);
+	/* Behind its data stands more than there is room for: the COMPOUND says so itself. */
+	if (r->phase == RECV_SKIP && r->req->req.payload && r->payload.more)
+		r->req->req.cut = true;
 	/* Of what was to be passed over the most is missing: no such call. */
-	if (r->phase == RECV_SKIP || (r->phase == RECV_REST && r->pad > 3))
+	else if (r->phase == RECV_SKIP || (r->phase == RECV_REST && r->pad > 3))
 		behead(&r->req->req);
 	r->phase = RECV_READY;
 }

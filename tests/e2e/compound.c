@@ -226,6 +226,22 @@ static void cut_short(void)
 	tap_ok(rawnfs_alive(&c.raw), "the connection lives");
 }
 
+/* Operations behind a WRITE's data that need more room than there is: told so, and nothing was done. */
+static void long_tail(struct v4c *v, uint32_t want, const char *what)
+{
+	static char name[251];
+	unsigned i;
+
+	memset(name, 'n', sizeof(name) - 1);
+	v4c_begin(v);
+	v4c_putfh(v, &root);
+	v4c_write(v, &v4c_anonymous, 0, FILE_SYNC4, data, 100000);
+	for (i = 0; i < 40; i++)
+		v4c_lookup(v, name);
+	tap_is(v4c_run(v), want, what);
+	tap_is(v->res.resarray.resarray_len, v->minor ? 1 : 0, "before anything was done");
+}
+
 static void session(const char *host, int port)
 {
 	struct v4c s;
@@ -256,6 +272,7 @@ static void session(const char *host, int port)
 	v4c_putfh(&s, &root);
 	v4c_getfh(&s);
 	tap_is(v4c_run(&s), NFS4_OK, "the slot still works");
+	long_tail(&s, NFS4ERR_REQ_TOO_BIG, "more behind a WRITE than there is room for, in 4.1");
 	v4c_close(&s);
 }
 
@@ -269,6 +286,7 @@ int main(int argc, char **argv)
 	with_data();
 	limits();
 	cut_short();
+	long_tail(&c, NFS4ERR_RESOURCE, "more behind a WRITE than there is room for, in 4.0");
 	session(argv[1], atoi(argv[2]));
 	v4c_close(&c);
 	return tap_done();

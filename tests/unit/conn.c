@@ -195,6 +195,27 @@ START_TEST(reads_asked_for_are_held_to_the_budget_of_buffers)
 }
 END_TEST
 
+START_TEST(what_a_call_borrows_without_having_shown_it_is_charged)
+{
+	new_stream();
+	put_call(1, 1, 0, 0, SIZE_MAX);
+	open_conn();
+	hold = true;
+	feed(stream, stream_len);
+	ck_assert_uint_eq(w.budget.used.bytes, 0);
+	conn->owner.borrows(&conn->owner, held[0], 1000);
+	conn->owner.borrows(&conn->owner, held[0], 1 << 20);
+	conn->owner.borrows(&conn->owner, held[0], 500);
+	ck_assert_uint_eq(w.budget.used.bytes, 1 << 20);
+	ck_assert_uint_eq(w.budget.used.bufs, 1);
+	finish(held[0]);
+	pump();
+	take(SIZE_MAX);
+	ck_assert_uint_eq(w.budget.used.bytes, 0);
+	close_conn();
+}
+END_TEST
+
 START_TEST(who_has_not_shown_that_it_reads_shares_a_part_of_the_buffers)
 {
 	static const struct budget_use part = {.bufs = 4};
@@ -538,6 +559,7 @@ static Suite *suite(void)
 	tcase_add_test(tc, short_sends_are_continued);
 	tcase_add_test(tc, a_peer_that_never_reads_is_not_read_from);
 	tcase_add_test(tc, reads_asked_for_are_held_to_the_budget_of_buffers);
+	tcase_add_test(tc, what_a_call_borrows_without_having_shown_it_is_charged);
 	tcase_add_test(tc, who_has_not_shown_that_it_reads_shares_a_part_of_the_buffers);
 	tcase_add_test(tc, calls_without_large_replies_do_not_wait_for_buffers);
 	tcase_add_test(tc, a_payload_waits_for_its_buffer);
