@@ -13,6 +13,7 @@
 
 #define FDCACHE_SHARDS 64
 #define FDCACHE_MAX 16384
+#define FDCACHE_FILE_FDS 3 /* O_PATH, buffered, O_DIRECT */
 #define FDCACHE_IDLE_NS 10000000000ull
 #define FDCACHE_SCAN 16	   /* files of a shard looked at for one to evict */
 #define FDCACHE_RETRIES 8  /* opens tried again after EMFILE */
@@ -29,6 +30,7 @@ struct fdcache {
 	struct fdcache_params params;
 	size_t buckets; /* a shard; power of two */
 	_Atomic unsigned count, hand;
+	_Atomic unsigned held; /* descriptors, as fdcache_cost() counts them */
 	_Atomic uint64_t hits, misses, evictions, sync_failures;
 	pthread_mutex_t live_lock;
 	pthread_cond_t live_gone;
@@ -113,6 +115,12 @@ static struct file *fdcache_find(struct fdcache *c, struct fdcache_shard *s, con
 	return f;
 }
 
+/* Descriptors it has: one, or up to three. */
+static unsigned fdcache_cost(const struct file *f)
+{
+	return f->access == FILE_PATH ? 1 : FDCACHE_FILE_FDS;
+}
+
 static void fdcache_unage(struct fdcache_shard *s, struct file *f)
 {
 	*(f->newer ? &f->newer->older : &s->newest) = f->older;
@@ -148,6 +156,7 @@ static void fdcache_hash_in(struct fdcache *c, struct fdcache_shard *s, struct f
 	f->hashed = true;
 	fdcache_age(s, f);
 	c->count++;
+	c->held += fdcache_cost(f);
 	file_get(f);
 }
 
@@ -163,6 +172,7 @@ static void fdcache_unhash(struct fdcache *c, struct fdcache_shard *s, struct fi
 	f->hashed = false;
 	fdcache_unage(s, f);
 	c->count--;
+	c->held -= fdcache_cost(f);
 }
 
 /* Nobody but the table has it: nobody can get it while we hold the lock. */
@@ -315,6 +325,15 @@ static unsigned fdcache_evict_some(struct fdcache *c, unsigned want, bool may_bl
 	return n;
 }
 
+/* One that was used again while it was synced stays: it is not waited for. */
+static void fdcache_fit(struct fdcache *c)
+{
+	unsigned max = c->params.max_files * FDCACHE_FILE_FDS, over = c->held > max ? c->held - max : 0;
+
+	for (; over && c->held > max; over--)
+		fdcache_evict(c, true);
+}
+
 /* --- finding and opening --- */
 
 struct file *fdcache_peek(struct fdcache *c, const struct fh *fh, enum file_access a)
@@ -383,7 +402,6 @@ static int fdcache_insert(struct fdcache *c, struct file *f, uint64_t forgets, s
 {
 	struct fdcache_shard *s = fdcache_shard_of(c, &f->fh);
 	struct file *loser;
-	unsigned n;
 	int rc;
 
 	pthread_mutex_lock(&s->lock);
@@ -401,9 +419,7 @@ static int fdcache_insert(struct fdcache *c, struct file *f, uint64_t forgets, s
 	pthread_mutex_unlock(&s->lock);
 	if (loser)
 		fdcache_put_here(c, loser);
-	n = c->count;
-	if (n > c->params.max_files)
-		fdcache_evict_some(c, n - c->params.max_files, true);
+	fdcache_fit(c);
 	return 0;
 }
 

@@ -51,7 +51,8 @@ struct file {
 };
 
 struct fdcache_params {
-	unsigned max_files;	   /* 0: a quarter of RLIMIT_NOFILE, at most 16384 */
+	/* Open for I/O; of objects held by O_PATH alone three count as one.  0: a quarter of RLIMIT_NOFILE, at most 16384 */
+	unsigned max_files;
 	uint64_t idle_ns;	   /* close after this much disuse; 0 = 10 s */
 	struct offload *offload;   /* closes and syncs run there */
 	struct verifier *verifier; /* a failed sync before a close changes it */

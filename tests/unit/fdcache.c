@@ -183,6 +183,29 @@ START_TEST(the_table_stays_within_its_bound)
 }
 END_TEST
 
+/* Names that are only looked at do not drive out each other as long as there are descriptors. */
+START_TEST(what_is_held_by_path_alone_takes_a_third)
+{
+	struct fh fh;
+
+	world_make(NULL, 8);
+	for (int i = 0; i < 24; i++) {
+		fh = numbered(i);
+		file_put(must_open(&fh, FILE_PATH));
+	}
+	ck_assert_uint_eq(fdcache_count(w.cache), 24);
+	fh = numbered(24);
+	file_put(must_open(&fh, FILE_READ));
+	ck_assert_uint_eq(fdcache_count(w.cache), 22);
+	for (int i = 0; i < 24; i++) {
+		fh = numbered(i);
+		file_put(must_open(&fh, FILE_WRITE));
+	}
+	ck_assert_uint_le(fdcache_count(w.cache), 8);
+	world_end();
+}
+END_TEST
+
 /* Take every descriptor there is below a limit `more` above those open now; returns how many. */
 static int hog_descriptors(int *hogs, unsigned more)
 {
@@ -475,6 +498,7 @@ static Suite *suite(void)
 	tcase_add_test(tc, a_removed_file_is_stale_and_its_space_is_freed);
 	tcase_add_test(tc, a_removed_file_in_use_elsewhere_is_stale_too);
 	tcase_add_test(tc, a_file_with_another_name_left_is_kept);
+	tcase_add_test(tc, what_is_held_by_path_alone_takes_a_third);
 	tcase_add_test(tc, the_table_stays_within_its_bound);
 	tcase_add_test(tc, out_of_descriptors_it_closes_others_and_opens);
 	tcase_add_test(tc, out_of_descriptors_with_nothing_to_close_it_says_so);
