@@ -24,6 +24,12 @@ for offset in 0 1000; do
 done
 ok_here "ganesha starts with the plugin" ganesha_start || { tap_done; exit; }
 while IFS=$'\t' read -r mode offset dir ballast; do
+	if [ "$mode$offset" = buffered0 ]; then
+		: >"$dir/v4"
+		sync -f "$dir"
+		tap_adopt "$mode, NFSv4.1" ganesha_run "$BUILDDIR/tests/e2e/writeback4" 127.0.0.1 2049 "$dir" v4 "$ballast"
+		rm "$dir/v4"
+	fi
 	tap_adopt "$mode from $offset" ganesha_run "$BUILDDIR/tests/e2e/writeback" 127.0.0.1 2049 "$dir" "$ballast" "$offset"
 done <"$TAP_TMP/list"
 ok "files that have lost data are counted: $(ganesha_stat .lost_files)" test "$(ganesha_stat .lost_files)" -gt 0
