@@ -71,6 +71,8 @@ void req_dispatch(struct req *r)
 void req_retire(struct req *r) { buf_return(r->payload); }
 void req_owner_fini(struct req_owner *o) { (void)o; }
 void req_set_state(struct req *r, enum req_state s) { r->state = s; }
+void drc_settle(struct drc *d, uint64_t conn) { (void)d, (void)conn; }
+void state4_back_lost(struct state4 *s, uint64_t conn) { (void)s, (void)conn; }
 
 uint32_t req_reply_len(const struct req *r)
 {
