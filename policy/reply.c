@@ -2,15 +2,12 @@
 #include "policy/reply.h"
 
 /*
- * Measured on two CPUs, Linux 6.18, loopback, ext4 with direct READs, `nfsload -r -s SIZE -d DEPTH` in turn on
- * servers with `-o io.reply=sendmsg` and `=splice`; medians of five, seconds of server CPU for a GiB:
- *
- *			1 call at a time	2		4
- *	1 MiB		0.60  0.41		0.55  0.65	0.58  0.86
- *	256 KiB		1.17  1.72		1.08  1.20	0.77  1.25
- *
- * A splice reaches the socket in pieces of 64 KiB, each of which may wake the receiver; what is
- * sent from buffers goes out together when several replies are ready.
+ * auto never splices.  A splice reaches the socket in pieces of 64 KiB, and each may wake the
+ * receiver: an interrupt to another CPU, which costs most when that CPU is idle.  Direct READs of
+ * 1 MiB one at a time, over loopback on two CPUs, took 0.20 s of server CPU a GiB by sendmsg; by
+ * splice 0.15 where the client slept on the worker's own CPU and 0.67 where it slept on the other,
+ * and nothing the server knows tells which.  With 16 under way it is 0.27 against 0.43.  More of it
+ * in docs/PERFORMANCE.md.
  */
 static bool may_splice(const struct reply_facts *f)
 {
@@ -19,10 +16,6 @@ static bool may_splice(const struct reply_facts *f)
 
 static enum reply_way automatic(const struct reply_facts *f)
 {
-	/* Cached data: the copy is cheap, waking the receiver for each 64 KiB of pipe is not. */
-	if (f->direct && f->len >= REPLY_SPLICE_MIN && f->calls <= REPLY_SPLICE_CALLS &&
-	    may_splice(f))
-		return REPLY_SPLICE;
 	if (f->len >= REPLY_ZEROCOPY_MIN && f->can_zerocopy)
 		return REPLY_ZEROCOPY;
 	return REPLY_SENDMSG;

@@ -15,15 +15,12 @@
 enum reply_way { REPLY_AUTO, REPLY_SENDMSG, REPLY_SPLICE, REPLY_ZEROCOPY, REPLY_WAYS };
 
 /* Bytes; see reply.c for what they were measured with. */
-#define REPLY_SPLICE_MIN 524288	  /* auto: a shorter direct READ is cheaper read and sent */
-#define REPLY_SPLICE_CALLS 1	  /* auto: with more calls under way replies are sent together instead */
 #define REPLY_ZEROCOPY_MIN 262144 /* auto: below it a copy costs less than the second completion */
 #define REPLY_FORCED_MIN 4096	  /* a way that is asked for is still no way for less */
 
 struct reply_facts {
 	enum reply_way want;
 	uint32_t len;	      /* bytes of payload */
-	unsigned calls;	      /* of the connection, under way, this one included */
 	bool direct;	      /* read past the page cache: pages in the pipe are nobody else's */
 	bool splice_buffered; /* the page cache's own pages may be sent: later WRITEs show in them */
 	bool integrity;	      /* the payload is checksummed before it is sent, so must not change after */

@@ -16,7 +16,6 @@ struct pipe *send_pipe(struct conn *c, const struct read_io *io)
 	const struct reply_facts f = {
 		.want = want->reply,
 		.len = io->count,
-		.calls = c->running,
 		.direct = seg->kind == DIO_DIRECT,
 		.splice_buffered = want->splice_buffered,
 		.can_splice = c->w->pipes && c->state == CONN_OPEN && read_may_splice(root),

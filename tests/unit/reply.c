@@ -4,28 +4,14 @@
 
 /* Everything in favor of a splice. */
 static const struct reply_facts best = {
-	.want = REPLY_AUTO, .len = 1 << 20, .calls = 1, .direct = true, .can_splice = true, .can_zerocopy = true,
+	.want = REPLY_AUTO, .len = 1 << 20, .direct = true, .can_splice = true, .can_zerocopy = true,
 };
-
-START_TEST(a_large_direct_read_is_spliced)
-{
-	struct reply_facts f = best;
-
-	ck_assert_int_eq(reply_choose(&f), REPLY_SPLICE);
-	f.len = REPLY_SPLICE_MIN - 1;
-	ck_assert_int_ne(reply_choose(&f), REPLY_SPLICE);
-	f = best;
-	f.calls = REPLY_SPLICE_CALLS + 1;
-	ck_assert_int_ne(reply_choose(&f), REPLY_SPLICE);
-}
-END_TEST
 
 START_TEST(what_was_asked_for_is_done_whatever_the_size)
 {
 	struct reply_facts f = best;
 
 	for (f.want = REPLY_SENDMSG; f.want < REPLY_WAYS; f.want++) {
-		f.calls = 64;
 		for (f.len = REPLY_FORCED_MIN; f.len <= 1 << 20; f.len *= 2)
 			ck_assert_int_eq(reply_choose(&f), f.want);
 		f.len = REPLY_FORCED_MIN - 1;
@@ -68,15 +54,20 @@ START_TEST(nothing_unstable_is_spliced_and_nothing_impossible_chosen)
 }
 END_TEST
 
-START_TEST(auto_never_splices_cached_data)
+START_TEST(auto_sends_from_buffers)
 {
 	struct reply_facts f = best;
 
-	f.direct = false;
-	f.splice_buffered = true;
-	f.can_zerocopy = false;
-	for (f.len = 1; f.len <= 1 << 20; f.len *= 2)
-		ck_assert_int_eq(reply_choose(&f), REPLY_SENDMSG);
+	for (unsigned direct = 0; direct < 2; direct++) {
+		f.direct = direct;
+		f.splice_buffered = true;
+		f.can_zerocopy = false;
+		for (f.len = 1; f.len <= 1 << 20; f.len *= 2)
+			ck_assert_int_eq(reply_choose(&f), REPLY_SENDMSG);
+		f.can_zerocopy = true;
+		f.len = REPLY_ZEROCOPY_MIN;
+		ck_assert_int_eq(reply_choose(&f), REPLY_ZEROCOPY);
+	}
 }
 END_TEST
 
@@ -94,10 +85,9 @@ static Suite *suite(void)
 	Suite *s = suite_create("reply");
 	TCase *t = tcase_create("reply");
 
-	tcase_add_test(t, a_large_direct_read_is_spliced);
 	tcase_add_test(t, what_was_asked_for_is_done_whatever_the_size);
 	tcase_add_test(t, nothing_unstable_is_spliced_and_nothing_impossible_chosen);
-	tcase_add_test(t, auto_never_splices_cached_data);
+	tcase_add_test(t, auto_sends_from_buffers);
 	tcase_add_test(t, names_are_those_of_the_config);
 	suite_add_tcase(s, t);
 	return s;
