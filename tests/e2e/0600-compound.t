@@ -3,12 +3,8 @@
 # NFSv4's COMPOUND by itself: order, limits, what is illegal or cut short.
 srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
-need_root
-need ss
-mkdir -p "$TAP_TMP/export"
-daemon_export "$TAP_TMP/export"
-ok_here "daemon starts" daemon_start || { tap_done; exit; }
-tap_adopt compound "$BUILDDIR/tests/e2e/compound" "$DAEMON_HOST" "$DAEMON_PORT" "$TAP_TMP/export"
+daemon_one_export
+tap_adopt compound "$BUILDDIR/tests/e2e/compound" "$DAEMON_HOST" "$DAEMON_PORT" "$EXPORT"
 if command -v jq >/dev/null; then
 	counted() { [ "$(daemon_stat ".operations[] | select(.name == \"$1\") | .$2")" -gt 0 ]; }
 	ok_here "stats count operations" counted WRITE calls

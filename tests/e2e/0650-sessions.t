@@ -3,11 +3,7 @@
 # NFSv4.1 sessions: limits, slots, replays, connections.
 srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
-need_root
-need ss
-mkdir -p "$TAP_TMP/export"
-daemon_export "$TAP_TMP/export"
-ok_here "daemon starts" daemon_start || { tap_done; exit; }
+daemon_one_export
 tap_adopt sessions "$BUILDDIR/tests/e2e/sessions" "$DAEMON_HOST" "$DAEMON_PORT"
 ok_here "daemon drains and exits 0" daemon_stop
 tap_done

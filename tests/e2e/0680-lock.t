@@ -3,11 +3,7 @@
 # LOCK, LOCKT, LOCKU, RELEASE_LOCKOWNER, as 4.0 and 4.1 clients, and as a process of this machine.
 srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
-need_root
-need ss
-mkdir -p "$TAP_TMP/export"
-daemon_export "$TAP_TMP/export"
-ok_here "daemon starts" daemon_start || { tap_done; exit; }
-tap_adopt locks "$BUILDDIR/tests/e2e/locks" "$DAEMON_HOST" "$DAEMON_PORT" "$TAP_TMP/export"
+daemon_one_export
+tap_adopt locks "$BUILDDIR/tests/e2e/locks" "$DAEMON_HOST" "$DAEMON_PORT" "$EXPORT"
 ok_here "daemon drains and exits 0" daemon_stop
 tap_done

@@ -3,11 +3,7 @@
 # Opens and locks of a client that went silent give way to others when its lease is over.
 srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
-need_root
-need ss
-mkdir -p "$TAP_TMP/export"
-daemon_export "$TAP_TMP/export"
-ok_here "daemon starts" daemon_start -o nfsd.lease-time=3 || { tap_done; exit; }
-tap_adopt expiry "$BUILDDIR/tests/e2e/expiry" "$DAEMON_HOST" "$DAEMON_PORT" "$TAP_TMP/export"
+daemon_one_export -o nfsd.lease-time=3
+tap_adopt expiry "$BUILDDIR/tests/e2e/expiry" "$DAEMON_HOST" "$DAEMON_PORT" "$EXPORT"
 ok_here "daemon drains and exits 0" daemon_stop
 tap_done

@@ -10,16 +10,10 @@ ganesha_need
 id=0
 for offset in 0 1000; do
 	for mode in buffered dontcache direct; do
-		fs_mount tmpfs 100M || skip_all "tmpfs cannot be mounted here"
-		under=$FS_DIR
 		dir=$TAP_TMP/$mode-$offset
-		mkdir "$dir"
-		truncate -s 300M "$under/image"
-		mkfs.ext4 -q -F -O ^has_journal "$under/image" && mount -o loop "$under/image" "$dir" ||
-			skip_all "ext4 cannot be mounted here"
-		FS_DIRS=("$dir" "${FS_DIRS[@]}")
+		fs_mount_hollow "$dir"
 		ganesha_add $((++id)) "$dir" "$(ganesha_nfsdio $mode $mode page)"
-		printf '%s\t%s\t%s\t%s\n' $mode $offset "$dir" "$under/ballast" >>"$TAP_TMP/list"
+		printf '%s\t%s\t%s\t%s\n' $mode $offset "$dir" "$FS_UNDER/ballast" >>"$TAP_TMP/list"
 	done
 done
 ok_here "ganesha starts with the plugin" ganesha_start || { tap_done; exit; }

@@ -125,3 +125,13 @@ daemon_fds() { ls "/proc/$DAEMON_PID/fd" | wc -l; }
 
 # libnfs URL of an exported path
 daemon_url() { echo "nfs://$DAEMON_HOST$1?nfsport=$DAEMON_PORT&mountport=$DAEMON_PORT&version=3"; }
+
+# The least a test of NFSv4 needs: one export, $EXPORT, and the daemon up.
+EXPORT=$TAP_TMP/export
+daemon_one_export() { # [daemon_start ARGUMENT...]
+	need_root
+	need ss
+	mkdir -p "$EXPORT"
+	daemon_export "$EXPORT"
+	ok_here "daemon starts" daemon_start "$@" || { tap_done; exit; }
+}

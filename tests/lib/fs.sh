@@ -45,6 +45,17 @@ fs_mount() { # TYPE [SIZE] [MOUNT OPTIONS]
 	chmod 755 "$FS_DIR"
 }
 
+# An ext4 of 300 MiB that promises more than there is: the image lies on a tmpfs of 100 MiB, FS_UNDER.  Skips the test.
+fs_mount_hollow() { # DIR
+	fs_mount tmpfs 100M || skip_all "tmpfs cannot be mounted here"
+	FS_UNDER=$FS_DIR
+	mkdir "$1"
+	truncate -s 300M "$FS_UNDER/image"
+	mkfs.ext4 -q -F -O ^has_journal "$FS_UNDER/image" && mount -o loop "$FS_UNDER/image" "$1" ||
+		skip_all "ext4 cannot be mounted here"
+	FS_DIRS=("$1" "${FS_DIRS[@]}")
+}
+
 fs_umount() { # DIR
 	umount "$1" 2>/dev/null || wait_for 10 umount "$1" || umount -l "$1"
 	rm -f "$(fs_image "$1")"
