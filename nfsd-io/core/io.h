@@ -64,8 +64,10 @@ struct write_io {
 	uint32_t count;	     /* bytes of payload */
 	const uint8_t *data; /* payload: data mod 4096 should equal offset mod 4096 (in-phase receive) */
 	struct buf *buf;     /* that `data` lies in, for registered I/O; may be NULL */
+	struct pipe *pipe;   /* the payload, instead of data; NULL: data */
 	enum io_stable stable;
 	/* results */
+	bool needs_buf;	     /* the pipe, which still holds all, is no way for this one: do it again from memory */
 	enum io_stable committed; /* >= stable */
 	uint64_t verf;		  /* sampled before the write; RFC order as knfsd */
 };

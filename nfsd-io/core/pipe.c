@@ -148,6 +148,35 @@ int pipe_drop(struct pipe *p, uint32_t n)
 	return 0;
 }
 
+int pipe_write(struct pipe *p, const void *from, uint32_t n)
+{
+	ssize_t ret;
+
+	do
+		ret = write(p->in, from, n);
+	while (ret < 0 && errno == EINTR);
+	if (ret < 0)
+		return -errno;
+	p->held += (uint32_t)ret;
+	return (int)ret;
+}
+
+int pipe_read(struct pipe *p, void *to, uint32_t n)
+{
+	while (n) {
+		ssize_t ret = read(p->out, to, n);
+
+		if (ret < 0 && errno == EINTR)
+			continue;
+		if (ret <= 0)
+			return ret ? -errno : -EIO;
+		to = (char *)to + ret;
+		n -= (uint32_t)ret;
+		p->held -= (uint32_t)ret;
+	}
+	return 0;
+}
+
 void pipe_return(struct pipe *p)
 {
 	struct pipe_pool *pool;

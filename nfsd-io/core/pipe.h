@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Pipes that carry a READ's payload from the file to the socket.  A pool of
+ * Pipes that carry a payload from file to socket or back.  A pool of
  * them belongs to one worker's thread, bounded in number; a pipe goes back
  * empty or is closed.  What the system refuses (pipe-max-size, the user's
  * pipe-user-pages-soft, descriptors) makes borrowing fail, nothing else.
@@ -32,6 +32,11 @@ struct pipe *pipe_borrow(struct pipe_pool *p, uint64_t offset, uint32_t len);
 void pipe_return(struct pipe *p);
 /* Throw away the first `n` bytes; 0 or -errno (then only pipe_return() helps). */
 int pipe_drop(struct pipe *p, uint32_t n);
+
+/* Up to `n` bytes from memory into the pipe: how many fitted, or -errno; -EAGAIN: it is full. */
+int pipe_write(struct pipe *p, const void *from, uint32_t n);
+/* The first `n` bytes, which are inside, to memory; 0 or -errno. */
+int pipe_read(struct pipe *p, void *to, uint32_t n);
 
 unsigned pipe_pool_in_use(const struct pipe_pool *p);
 /* Borrowings the system refused, for lack of pipe size, memory or descriptors. */

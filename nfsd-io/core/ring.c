@@ -152,6 +152,20 @@ void ring_splice_out(struct ring *r, struct op *op, int fd, const struct msghdr 
 	start(r, op, RING_OP_SPLICE_OUT, fd);
 }
 
+void ring_splice_recv(struct ring *r, struct op *op, int fd, int pipe, uint32_t len)
+{
+	op->iov = (struct iovec){ NULL, len };
+	op->pipe = pipe;
+	start(r, op, RING_OP_SPLICE_RECV, fd);
+}
+
+void ring_splice_write(struct ring *r, struct op *op, int fd, int pipe, uint32_t len,
+		       uint64_t offset, const struct cred *cred)
+{
+	op->pipe = pipe;
+	start_rw(r, op, RING_OP_SPLICE_WRITE, fd, (struct iovec){ NULL, len }, offset, 0, -1, cred);
+}
+
 void ring_send_zc(struct ring *r, struct op *op, int fd, const void *buf, size_t len, int flags,
 		  int buf_index)
 {

@@ -27,7 +27,7 @@ enum ring_engine { RING_AUTO, RING_IO_URING, RING_THREADS };
 enum op_kind {
 	RING_OP_NONE, RING_OP_READ, RING_OP_WRITE, RING_OP_FSYNC, RING_OP_ACCEPT, RING_OP_RECV,
 	RING_OP_SENDMSG, RING_OP_POLL, RING_OP_TIMEOUT, RING_OP_SPLICE_IN, RING_OP_SPLICE_OUT,
-	RING_OP_SEND_ZC, RING_OP_POSTED,
+	RING_OP_SPLICE_RECV, RING_OP_SPLICE_WRITE, RING_OP_SEND_ZC, RING_OP_POSTED,
 };
 
 struct op {
@@ -107,6 +107,14 @@ void ring_splice_in(struct ring *r, struct op *op, int fd, uint64_t offset, int 
  */
 void ring_splice_out(struct ring *r, struct op *op, int fd, const struct msghdr *msg, int pipe,
 		     uint32_t len, bool more);
+/*
+ * From a socket into a pipe, as ring_recv(); -ENOSPC: the pipe takes no more (each piece of the stream
+ * occupies a slot of it however short).  Waits for SO_RCVLOWAT.  The same conditions as SPLICE_OUT's.
+ */
+void ring_splice_recv(struct ring *r, struct op *op, int fd, int pipe, uint32_t len);
+/* `len` bytes, which the pipe holds, to the file; else as ring_write(). */
+void ring_splice_write(struct ring *r, struct op *op, int fd, int pipe, uint32_t len, uint64_t offset,
+		       const struct cred *cred);
 /*
  * Send without copying: done(res, true) tells how much, done(0, false) that the memory is no longer
  * read (op->copied is set then); or done(res, false) alone.  Only where ring_zerocopy() is true.

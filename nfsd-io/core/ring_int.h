@@ -46,9 +46,12 @@ void ring_ready(struct ring *r, struct op *op, int res);
 /* Any other thread: likewise, and wake the owner. */
 void ring_ready_remote(struct ring *r, struct op *op, int res);
 
-/* One attempt at a SPLICE_OUT that does not block: bytes, or -errno (-EAGAIN: wait for POLLOUT). */
+/*
+ * One attempt at a SPLICE_OUT or SPLICE_RECV that does not block: bytes, or -errno (-EAGAIN: wait
+ * for the socket).
+ */
 int ring_splice_attempt(const struct op *op);
-/* The whole of a SPLICE_IN, on a thread that may block. */
+/* The whole of a SPLICE_IN or SPLICE_WRITE, on a thread that may block. */
 int ring_splice_carry(const struct op *op);
 
 /* 0, or -errno with the reason in `why` (io_uring only). */

@@ -33,7 +33,7 @@ static int carry_out(const struct op *op)
 
 	if (n < 0)
 		return (int)n;
-	if (op->kind == RING_OP_SPLICE_IN)
+	if (op->kind == RING_OP_SPLICE_IN || op->kind == RING_OP_SPLICE_WRITE)
 		return ring_splice_carry(op);
 	do {
 		if (op->kind == RING_OP_READ)

@@ -62,7 +62,7 @@ static int attempt(const struct op *op, uint32_t events)
 
 	if (op->kind == RING_OP_POLL)
 		return hit ? (int)hit : -EAGAIN;
-	if (op->kind == RING_OP_SPLICE_OUT)
+	if (op->kind == RING_OP_SPLICE_OUT || op->kind == RING_OP_SPLICE_RECV)
 		return ring_splice_attempt(op);
 	do {
 		if (op->kind == RING_OP_RECV)
@@ -198,6 +198,7 @@ static void threads_start(struct ring *r, struct op *op)
 	case RING_OP_WRITE:
 	case RING_OP_FSYNC:
 	case RING_OP_SPLICE_IN:
+	case RING_OP_SPLICE_WRITE:
 		ret = ring_iothreads_submit(t->io, op);
 		break;
 	case RING_OP_TIMEOUT:
@@ -207,6 +208,7 @@ static void threads_start(struct ring *r, struct op *op)
 	case RING_OP_RECV:
 	case RING_OP_SENDMSG:
 	case RING_OP_SPLICE_OUT:
+	case RING_OP_SPLICE_RECV:
 	case RING_OP_POLL:
 		socket_start(t, op);
 		break;
@@ -229,6 +231,7 @@ static void threads_cancel(struct ring *r, struct op *op)
 	case RING_OP_WRITE:
 	case RING_OP_FSYNC:
 	case RING_OP_SPLICE_IN:
+	case RING_OP_SPLICE_WRITE:
 		found = ring_iothreads_remove(t->io, op);
 		break;
 	case RING_OP_TIMEOUT:

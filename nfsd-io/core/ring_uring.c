@@ -49,15 +49,22 @@ static struct uring *uring_of(struct ring *r)
 
 static void uring_start(struct ring *r, struct op *op);
 
+/* Attempted at once, then whenever the socket is ready. */
+static bool by_poll(const struct op *op)
+{
+	return op->kind == RING_OP_SPLICE_OUT || op->kind == RING_OP_SPLICE_RECV;
+}
+
 /* A kernel that gave up without a reason of ours is asked again, once from a thread that may block. */
 static bool retry(struct uring *u, struct op *op)
 {
-	bool file = op->kind == RING_OP_READ || op->kind == RING_OP_WRITE || op->kind == RING_OP_FSYNC;
+	bool file = op->kind == RING_OP_READ || op->kind == RING_OP_WRITE || op->kind == RING_OP_FSYNC ||
+		    op->kind == RING_OP_SPLICE_WRITE;
 
 	if (op->cancelled)
 		return false;
 	/* It waited by poll: now the socket may take some. */
-	if (op->kind == RING_OP_SPLICE_OUT)
+	if (by_poll(op))
 		return op->res >= 0 || op->res == -EINTR;
 	if (op->res == -EAGAIN && file && !op->engine)
 		op->engine = u;
@@ -258,6 +265,13 @@ static void prep(struct io_uring_sqe *sqe, struct op *op)
 	case RING_OP_SPLICE_OUT:
 		io_uring_prep_poll_add(sqe, op->fd, POLLOUT);
 		break;
+	case RING_OP_SPLICE_RECV:
+		io_uring_prep_poll_add(sqe, op->fd, POLLIN);
+		break;
+	case RING_OP_SPLICE_WRITE:
+		io_uring_prep_splice(sqe, op->pipe, -1, op->fd, (int64_t)op->offset,
+				     (unsigned)op->iov.iov_len, SPLICE_F_NONBLOCK);
+		break;
 	case RING_OP_TIMEOUT:
 		io_uring_prep_timeout(sqe, (struct __kernel_timespec *)&op->ts, 0, 0);
 		break;
@@ -269,7 +283,7 @@ static void prep(struct io_uring_sqe *sqe, struct op *op)
 
 static void uring_start(struct ring *r, struct op *op)
 {
-	bool rw = op->kind == RING_OP_READ || op->kind == RING_OP_WRITE;
+	bool rw = op->kind == RING_OP_READ || op->kind == RING_OP_WRITE || op->kind == RING_OP_SPLICE_WRITE;
 	struct uring *u = uring_of(r);
 	struct io_uring_sqe *sqe;
 	int who = 0;
@@ -281,7 +295,7 @@ static void uring_start(struct ring *r, struct op *op)
 			return;
 		}
 	}
-	if (op->kind == RING_OP_SPLICE_OUT) {
+	if (by_poll(op)) {
 		int res = ring_splice_attempt(op);
 
 		if (res != -EAGAIN) {

@@ -15,6 +15,7 @@
 #include "nfsd-io/core/khandle.h"
 #include "nfsd-io/core/probe.h"
 #include "policy/dio.h"
+#include "policy/receive.h"
 #include "policy/reply.h"
 
 #define ROOT_WORKERS 64 /* counter banks; worker n uses bank n % ROOT_WORKERS */
@@ -27,9 +28,11 @@ struct root_io {
 	bool fail_unsupported;	  /* on-unsupported = fail */
 	enum reply_way reply;	  /* how READ data leaves */
 	bool splice_buffered;
+	enum receive_way receive; /* how WRITE data arrives */
 };
 
-#define ROOT_IO_DEFAULT { DIO_MODE_DIRECT, DIO_MODE_DIRECT, DIO_RULE_PAGE, 32768, 0, false, REPLY_AUTO, false }
+#define ROOT_IO_DEFAULT \
+	{ DIO_MODE_DIRECT, DIO_MODE_DIRECT, DIO_RULE_PAGE, 32768, 0, false, REPLY_AUTO, false, RECEIVE_RECV }
 
 /* Written by one worker, summed by readers: plain relaxed adds. */
 struct root_stats {

@@ -21,6 +21,11 @@ static void write_now(struct write_io *w)
 	struct io *io = &w->io;
 
 	io->op.done = on_write;
+	if (w->pipe) {
+		ring_splice_write(io->ring, &io->op, io_fd(io), w->pipe->out, io->apart.len, io->apart.offset,
+				  io->cred);
+		return;
+	}
 	ring_write(io->ring, &io->op, io_fd(io), w->data + io->done_len, io->apart.len,
 		   io->apart.offset, io_rwf(io), w->buf ? w->buf->index : -1, io->cred);
 }
@@ -126,6 +131,22 @@ static void write_end(struct write_io *w, int err)
 	io_finish(io, DIO_WRITE);
 }
 
+/* A pipe is emptied in order, by the page cache alone, and not by every file system. */
+static bool from_pipe(const struct io *io)
+{
+	return io->plan.nsegs == 1 && io->plan.seg[0].kind == DIO_BUFFERED;
+}
+
+static void on_unfit(struct op *op, int res, bool more)
+{
+	struct io *io = io_of(op);
+
+	(void)res;
+	(void)more;
+	write_of(io)->needs_buf = true;
+	io->done(io);
+}
+
 static void on_write(struct op *op, int res, bool more)
 {
 	struct io *io = io_of(op);
@@ -138,6 +159,12 @@ static void on_write(struct op *op, int res, bool more)
 	if (io->apart.direct)
 		reach_leave(&io->file->reach, &io->reach,
 			    res > 0 ? io->apart.offset + (uint32_t)res : 0);
+	if (w->pipe && res > 0)
+		w->pipe->held -= (uint32_t)res;
+	if (res == -EINVAL && w->pipe && !io->done_len) {
+		on_unfit(op, res, false);
+		return;
+	}
 	if (res <= 0) {
 		if (io_retry(io, DIO_WRITE, res))
 			write_more(w);
@@ -149,7 +176,7 @@ static void on_write(struct op *op, int res, bool more)
 	pos = w->offset + io->done_len;
 	if (pos < seg->offset + seg->len) {
 		if ((uint32_t)res < io->apart.len)
-			io_continue(io, DIO_WRITE, pos, w->data + io->done_len);
+			io_continue(io, DIO_WRITE, pos, w->pipe ? NULL : w->data + io->done_len);
 		write_more(w);
 	} else if (++io->seg < io->plan.nsegs) {
 		write_more(w);
@@ -167,10 +194,18 @@ static void on_nothing(struct op *op, int res, bool more)
 void write_start(struct write_io *w)
 {
 	struct io *io = &w->io;
+	/* As it would lie in a buffer. */
+	const void *mem = w->pipe ? (void *)(uintptr_t)(w->offset % 4096) : w->data;
 
 	w->verf = verifier_get(io->verifier);
 	w->committed = IO_UNSTABLE;
-	io_plan(io, DIO_WRITE, w->offset, w->count, w->data, 0);
+	io_plan(io, DIO_WRITE, w->offset, w->count, mem, 0);
+	w->needs_buf = false;
+	if (w->pipe && !from_pipe(io)) {
+		io->op.done = on_unfit;
+		ring_post(io->ring, &io->op, 0);
+		return;
+	}
 	if (io->plan.nsegs) {
 		write_more(w);
 		return;

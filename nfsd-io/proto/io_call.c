@@ -9,6 +9,8 @@
 #include "nfsd-io/proto/access.h"
 #include "nfsd-io/proto/act.h"
 
+#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+
 static_assert(sizeof(struct io_call) <= sizeof(((struct req *)0)->proc_data), "an I/O call fits its request");
 
 static void permit_work(struct req *r)
@@ -120,16 +122,57 @@ static void begin(struct req *r, struct io *io, void (*done)(struct io *io))
 	r->inflight++;
 }
 
+static void from_memory(struct req *r, struct buf *b)
+{
+	struct write_io *io = &r->io.write;
+	int err = req_payload_unpipe(r, b, io->offset);
+
+	io->pipe = NULL;
+	io->data = r->payload_data;
+	io->buf = r->payload;
+	if (!err) {
+		write_start(io);
+		return;
+	}
+	io->io.res = err;
+	io_call(r)->written(&io->io);
+}
+
+static void borrowed(struct pool_waiter *w, struct buf *b)
+{
+	from_memory(container_of(w, struct req, waiter), b);
+}
+
+static void wrote(struct io *io)
+{
+	struct req *r = container_of(io, struct req, io.write.io);
+	struct write_io *w = &r->io.write;
+	struct buf *b;
+
+	if (r->owner->wrote)
+		r->owner->wrote(r->owner, w);
+	if (!w->needs_buf) {
+		io_call(r)->written(io);
+		return;
+	}
+	r->waiter.ready = borrowed;
+	b = pool_borrow_or_wait(r->pool, w->count + w->offset % 4096, &r->waiter);
+	if (b)
+		from_memory(r, b);
+}
+
 enum req_step_result io_call_write(struct req *r, void (*done)(struct io *io))
 {
 	struct io_call *c = io_call(r);
 	struct write_io *io = &r->io.write;
 
-	begin(r, &io->io, done);
+	begin(r, &io->io, wrote);
+	c->written = done;
 	/* As the caller, so that set-id bits go and quotas count. */
 	io->io.cred = r->cred;
 	io->offset = c->offset;
 	io->count = c->count;
+	io->pipe = c->data ? NULL : r->payload_pipe;
 	io->data = c->data;
 	io->buf = c->data == r->payload_data ? r->payload : NULL;
 	io->stable = (enum io_stable)c->stable;
@@ -155,7 +198,7 @@ bool io_call_data(struct req *r)
 
 	if (!cursor_ok(&r->args))
 		return false;
-	if (r->payload && cursor_pos(&r->args) == r->payload_at) {
+	if (req_payload_apart(r) && cursor_pos(&r->args) == r->payload_at) {
 		c->data = r->payload_data;
 		/* What was more than a WRITE may have is not there: a short write. */
 		if (c->count > r->payload_len && r->payload_len == r->env->max_write)

@@ -24,6 +24,7 @@ struct io_call {
 	unsigned want;	     /* 0: none needed */
 	uint32_t opener;     /* this uid has them by an open; UINT32_MAX: nobody */
 	enum file_access access;
+	void (*written)(struct io *io);
 	req_step *go;	     /* runs when the file is open and the caller may */
 	/* Answers for a step what failed; err is a -errno. */
 	enum req_step_result (*fail)(struct req *r, int err);

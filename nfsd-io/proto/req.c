@@ -63,6 +63,7 @@ void req_begin(struct req *r, const struct proto_env *env, struct ring *ring, st
 	r->call_len = 0;
 	r->record_len = 0;
 	r->payload = NULL;
+	r->payload_pipe = NULL;
 	r->payload_data = NULL;
 	r->payload_len = 0;
 	r->payload_at = 0;
@@ -218,7 +219,7 @@ static enum req_step_result dispatch_step(struct req *r)
 		return req_reject(r, &err);
 	count_call(r);
 	/* A record that did not fit call[] cannot be one of ours. */
-	if (!r->payload && r->record_len > r->call_len)
+	if (!req_payload_apart(r) && r->record_len > r->call_len)
 		return req_garbage(r);
 	if (!r->proc->idempotent && r->env->drc) {
 		res = req_check_duplicate(r);
@@ -352,6 +353,7 @@ void req_retire(struct req *r)
 	buf_return(r->payload);
 	buf_return(r->call_large);
 	buf_return(r->data_buf);
+	pipe_return(r->payload_pipe);
 	pipe_return(r->data_pipe);
 	file_put(r->file);
 	cred_put(r->cred);
@@ -360,13 +362,26 @@ void req_retire(struct req *r)
 	r->drc_entry = NULL;
 	r->fini = NULL;
 	r->payload = r->call_large = r->data_buf = NULL;
-	r->data_pipe = NULL;
+	r->data_pipe = r->payload_pipe = NULL;
 	r->file = NULL;
 	r->cred = NULL;
 	r->table = NULL;
 	r->big = NULL;
 	r->data = r->payload_data = NULL;
 	req_set_state(r, REQ_FREE);
+}
+
+int req_payload_unpipe(struct req *r, struct buf *b, uint64_t offset)
+{
+	uint8_t *to = b->base + offset % 4096;
+	int err = pipe_read(r->payload_pipe, to, r->payload_len);
+
+	pipe_return(r->payload_pipe);
+	r->payload_pipe = NULL;
+	r->payload = b;
+	r->payload_data = to;
+	count(&r->stats->payload_unpiped, 1);
+	return err;
 }
 
 bool req_call_may_grow(const uint8_t *buf, size_t len)

@@ -54,7 +54,8 @@ struct req_stats {
 	_Atomic uint64_t v4_errors[REQ_OPS_MAX];
 	_Atomic uint64_t compounds;
 	_Atomic uint64_t mount_calls, rejected, garbage, bad_handles, stale_handles, jukebox;
-	_Atomic uint64_t payload_copied, payload_in_place; /* WRITE payload bytes */
+	_Atomic uint64_t payload_copied, payload_in_place, payload_spliced; /* WRITE payload bytes */
+	_Atomic uint64_t payload_unpiped; /* WRITEs received into a pipe and taken out again */
 	_Atomic uint64_t bytes_in, bytes_out;
 	_Atomic uint64_t pipe_given_up; /* READs begun into a pipe and done again into a buffer */
 } __attribute__((aligned(64)));
@@ -107,6 +108,8 @@ struct req_owner {
 	 * (demand.h) where it stands behind other operations of a COMPOUND.  May be NULL.
 	 */
 	void (*borrows)(struct req_owner *o, struct req *r, uint32_t bytes);
+	/* A WRITE was carried out as io->plan says: what to expect of the next.  May be NULL. */
+	void (*wrote)(struct req_owner *o, const struct write_io *io);
 	struct peer peer;
 	uint64_t conn; /* number, unique for the process's life */
 	_Atomic bool remembered; /* calls of it are in the replay cache */
@@ -150,6 +153,7 @@ struct req {
 	struct buf *call_large;	/* COMPOUND: of a call longer than call_buf; returned by req_retire() */
 	uint32_t record_len;	/* bytes of the whole record, payload included */
 	struct buf *payload;	/* WRITE: where the opaque data was received, or NULL */
+	struct pipe *payload_pipe; /* ... or spliced into; borrowed, returned by req_retire() */
 	const uint8_t *payload_data;
 	uint32_t payload_len;	/* bytes of opaque data received, without pad */
 	uint32_t payload_at;	/* where in call[] it was: behind its length word */
@@ -216,6 +220,14 @@ void req_owner_fini(struct req_owner *o);
 
 /* The reply was sent, or never will be: returns every buffer, file and reference; -> FREE.  Asserts inflight == 0. */
 void req_retire(struct req *r);
+
+/* The payload stands apart from call[], in memory or in a pipe. */
+static inline bool req_payload_apart(const struct req *r)
+{
+	return r->payload || r->payload_pipe;
+}
+/* It goes from the pipe to `b` (taken), in phase with its `offset` in the file; 0 or -errno. */
+int req_payload_unpipe(struct req *r, struct buf *b, uint64_t offset);
 
 /* Start the reply header (success) anew; room for `room` bytes of results (0: REQ_REPLY_MAX). */
 bool req_reply_begin(struct req *r, size_t room);

@@ -457,6 +457,8 @@ struct root_io conf_io_for(const struct conf *c, const char *path)
 			io.reply = x->io.reply;
 		if (x->set_splice_buffered)
 			io.splice_buffered = x->io.splice_buffered;
+		if (x->set_receive)
+			io.receive = x->io.receive;
 	}
 	return io;
 }

@@ -26,7 +26,7 @@ struct conf_export {
 	char *path;
 	struct root_io io;
 	bool set_read_mode, set_write_mode, set_rule, set_read_direct_min, set_min_middle,
-		set_on_unsupported, set_reply, set_splice_buffered;
+		set_on_unsupported, set_reply, set_splice_buffered, set_receive;
 	const char *file;
 	unsigned line;
 };

@@ -9,6 +9,7 @@
 static const char *const words_rpcbind[] = {"auto", "y", "n", NULL};
 static const char *const words_engine[] = {"auto", "io_uring", "threads", NULL};
 static const char *const words_reply[] = {"auto", "sendmsg", "splice", "zerocopy", NULL};
+static const char *const words_receive[] = {"recv", "splice", NULL};
 static const char *const words_unsupported[] = {"fallback", "fail", NULL};
 static const char *const words_level[] = {"error", "warning", "notice", "info", "debug", NULL};
 static const char *const words_target[] = {"auto", "stderr", "syslog", NULL};
@@ -77,6 +78,8 @@ const struct conf_key conf_table[] = {
 	{"io", "splice-buffered", CONF_BOOL, AT(io.splice_buffered), 0, 0, NULL, "n", RELOAD,
 	 SET(splice_buffered),
 	 "cached READ data may be spliced too; a reply may then show later WRITEs"},
+	{"io", "receive", CONF_WORD, AT(io.receive), 0, 0, words_receive, "recv", RELOAD, SET(receive),
+	 "how the data of large cached WRITEs arrives: recv or splice"},
 	{"io", "engine", CONF_WORD, AT(engine), 0, 0, words_engine, "auto", RESTART, 0,
 	 "auto, io_uring or threads; auto takes threads where io_uring is refused"},
 	{"io", "queue-depth", CONF_NUMBER, AT(queue_depth), 8, 4096, NULL, "256", RESTART, 0,

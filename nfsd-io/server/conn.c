@@ -34,6 +34,11 @@ static struct pipe *pipe_for(struct req_owner *o, const struct read_io *io)
 	return send_pipe((struct conn *)o, io);
 }
 
+static void wrote(struct req_owner *o, const struct write_io *io)
+{
+	recv_pipe_wrote((struct conn *)o, io);
+}
+
 /* What was not foreseen is owed all the same: it is not read from until others have had theirs. */
 static void borrows(struct req_owner *o, struct req *r, uint32_t bytes)
 {
@@ -72,6 +77,7 @@ struct conn *conn_new(struct worker *w, int fd, const struct peer *peer)
 	c->owner.reply = reply;
 	c->owner.pipe = pipe_for;
 	c->owner.borrows = borrows;
+	c->owner.wrote = wrote;
 	c->owner.peer = *peer;
 	c->reg.ring = w->ring;
 	connreg_add(w->p.conns, &c->reg, fd);

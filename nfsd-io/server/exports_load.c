@@ -129,7 +129,8 @@ static bool same_io(const struct root_io *a, const struct root_io *b)
 	return a->read_mode == b->read_mode && a->write_mode == b->write_mode &&
 	       a->rule == b->rule && a->read_direct_min == b->read_direct_min &&
 	       a->min_middle == b->min_middle && a->fail_unsupported == b->fail_unsupported &&
-	       a->reply == b->reply && a->splice_buffered == b->splice_buffered;
+	       a->reply == b->reply && a->splice_buffered == b->splice_buffered &&
+	       a->receive == b->receive;
 }
 
 /* The old table's root for the same path, id and settings, when the directory is still the same

@@ -88,6 +88,7 @@ static void put_root(json_t *o, const struct root *r)
 	put(o, "read_direct_min", r->io.read_direct_min);
 	put(o, "min_middle", r->io.min_middle);
 	put_text(o, "reply", reply_name(r->io.reply));
+	put_text(o, "receive", receive_name(r->io.receive));
 	json_object_set_new(o, "read", mode_json(r, DIO_READ, r->io.read_mode));
 	json_object_set_new(o, "write", mode_json(r, DIO_WRITE, r->io.write_mode));
 }

@@ -37,10 +37,15 @@ static void set_buffer(struct conn *c, struct buf *b)
 	struct recv *r = &c->recv;
 	struct req *q = &r->req->req;
 
+	r->phase = RECV_PAYLOAD;
+	if (q->payload_pipe) {
+		if (req_payload_unpipe(q, b, r->payload.offset) < 0)
+			conn_abort(c);
+		return;
+	}
 	q->payload = b;
 	q->payload_data = b->base + r->payload.offset % PAGE;
 	q->payload_len = 0;
-	r->phase = RECV_PAYLOAD;
 }
 
 static void grown(struct conn *c, struct buf *b)
@@ -68,6 +73,7 @@ void recv_init(struct conn *c)
 	r->op.done = received;
 	r->waiter.ready = buffer_ready;
 	r->ask = RECV_CHUNK;
+	r->lowat = 1;
 	record_init(&r->record, c->w->p.env->max_write + RECV_SLACK);
 }
 
@@ -93,22 +99,32 @@ static bool begin(struct conn *c)
 	return true;
 }
 
+/* The call is charged for a buffer of `bytes`; false: the connection has to wait. */
+static bool charge(struct conn *c, uint32_t bytes)
+{
+	struct recv *r = &c->recv;
+
+	if (r->waiter.queued)
+		return false;
+	if (r->charged)
+		return true;
+	if (!conn_may_take(c)) {
+		worker_block(c);
+		return false;
+	}
+	conn_charge(c, r->req, bytes);
+	r->charged = true;
+	return true;
+}
+
 /* A buffer of `size` from the pool, charged as `bytes`; NULL: the connection has to wait. */
 static struct buf *take_buffer(struct conn *c, size_t size, uint32_t bytes)
 {
 	struct recv *r = &c->recv;
 	struct buf *b;
 
-	if (r->waiter.queued)
+	if (!charge(c, bytes))
 		return NULL;
-	if (!r->charged) {
-		if (!conn_may_take(c)) {
-			worker_block(c);
-			return NULL;
-		}
-		conn_charge(c, r->req, bytes);
-		r->charged = true;
-	}
 	b = pool_borrow_or_wait(c->w->pool, size, &r->waiter);
 	if (!b) {
 		r->wait_ns = c->w->now_ns;
@@ -117,12 +133,19 @@ static struct buf *take_buffer(struct conn *c, size_t size, uint32_t bytes)
 	return b;
 }
 
-/* The whole payload needs one buffer, its start in phase with the file. */
+/* The whole payload needs one buffer, its start in phase with the file; or one pipe. */
 static bool borrow(struct conn *c)
 {
 	struct recv *r = &c->recv;
-	struct buf *b = take_buffer(c, r->payload.len + r->payload.offset % PAGE, r->payload.len);
+	struct buf *b;
 
+	if (!charge(c, r->payload.len))
+		return false;
+	if (!r->req->req.payload_pipe && recv_pipe(c)) {
+		r->phase = RECV_PAYLOAD;
+		return true;
+	}
+	b = take_buffer(c, r->payload.len + r->payload.offset % PAGE, r->payload.len);
 	if (b)
 		set_buffer(c, b);
 	return b;
@@ -216,6 +239,24 @@ static size_t take_rest(struct conn *c)
 	return n;
 }
 
+/* The pipe takes no more: what is in it, and the rest, goes to a buffer; from now on at once. */
+static void overflow(struct conn *c)
+{
+	c->recv.no_pipe = true;
+	c->recv.phase = RECV_BUFFER;
+}
+
+/* Bytes used, 0: it is full. */
+static size_t put_in_pipe(struct conn *c, size_t n)
+{
+	struct recv *r = &c->recv;
+	int ret = pipe_write(r->req->req.payload_pipe, r->body, (uint32_t)n);
+
+	if (ret <= 0)
+		overflow(c);
+	return ret > 0 ? (size_t)ret : 0;
+}
+
 /* Payload bytes that came along with the header.  Returns bytes used. */
 static size_t take_payload(struct conn *c)
 {
@@ -225,7 +266,10 @@ static size_t take_payload(struct conn *c)
 
 	if (n > r->body_len)
 		n = r->body_len;
-	memcpy((uint8_t *)q->payload_data + q->payload_len, r->body, n);
+	if (q->payload_pipe)
+		n = put_in_pipe(c, n);
+	else
+		memcpy((uint8_t *)q->payload_data + q->payload_len, r->body, n);
 	q->payload_len += (uint32_t)n;
 	atomic_fetch_add_explicit(&c->w->stats.payload_copied, n, memory_order_relaxed);
 	if (q->payload_len == r->payload.len)
@@ -391,10 +435,14 @@ static void took_direct(struct conn *c)
 	struct recv *r = &c->recv;
 	struct req *q = &r->req->req;
 	uint32_t n = (uint32_t)r->res;
+	struct req_stats *stats = &c->w->stats;
 
 	q->payload_len += n;
 	q->record_len += n;
-	atomic_fetch_add_explicit(&c->w->stats.payload_in_place, n, memory_order_relaxed);
+	if (q->payload_pipe)
+		q->payload_pipe->held += n;
+	atomic_fetch_add_explicit(q->payload_pipe ? &stats->payload_spliced : &stats->payload_in_place, n,
+				  memory_order_relaxed);
 	if (q->payload_len == r->payload.len)
 		r->phase = RECV_REST;
 	record_advance(&r->record, n);
@@ -409,7 +457,9 @@ static void take_result(struct conn *c)
 	r->have_res = false;
 	if (c->state != CONN_OPEN || r->res == -EINTR || r->res == -EAGAIN)
 		return;
-	if (r->res < 0) {
+	if (r->res == -ENOSPC && r->direct && r->req->req.payload_pipe) {
+		overflow(c);
+	} else if (r->res < 0) {
 		conn_abort(c);
 	} else if (!r->res) {
 		conn_ended(c);
@@ -437,6 +487,7 @@ static void start(struct conn *c)
 	void *to = r->in;
 	size_t len = r->ask;
 	int flags = 0;
+	struct pipe *pipe = NULL;
 
 	r->direct = false;
 	if (r->req && r->phase == RECV_PAYLOAD) {
@@ -446,8 +497,12 @@ static void start(struct conn *c)
 		len = sizeof(r->record.mark) - r->record.nmark;
 		if (run) {
 			r->direct = true;
-			to = (uint8_t *)q->payload_data + q->payload_len;
+			pipe = q->payload_pipe;
 			len = left < run ? left : run;
+		}
+		/* A pipe takes all there is as soon as enough is there. */
+		if (run && !pipe) {
+			to = (uint8_t *)q->payload_data + q->payload_len;
 			len = len < PIECE ? len : PIECE;
 			flags = MSG_WAITALL;
 		}
@@ -460,7 +515,11 @@ static void start(struct conn *c)
 		r->since_ns = 0;
 	}
 	r->busy = true;
-	ring_recv(c->w->ring, &r->op, c->fd, to, len, flags);
+	recv_pipe_lowat(c, !pipe ? 1 : len < PIECE ? (uint32_t)len : PIECE);
+	if (pipe)
+		ring_splice_recv(c->w->ring, &r->op, c->fd, pipe->in, (uint32_t)len);
+	else
+		ring_recv(c->w->ring, &r->op, c->fd, to, len, flags);
 }
 
 void recv_turn(struct conn *c)

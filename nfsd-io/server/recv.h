@@ -14,6 +14,7 @@
 #include "nfsd-io/core/pool.h"
 #include "nfsd-io/core/ring.h"
 #include "nfsd-io/proto/req.h"
+#include "policy/receive.h"
 #include "rpc/record.h"
 
 struct conn;
@@ -27,7 +28,7 @@ enum recv_phase {
 	RECV_CALL,    /* into req->call, looking for a payload */
 	RECV_PLAIN,   /* into req->call; there is no payload */
 	RECV_BUFFER,  /* the payload comes next and needs a buffer */
-	RECV_PAYLOAD, /* into the buffer */
+	RECV_PAYLOAD, /* into the buffer, or the pipe */
 	RECV_REST,    /* pad, then what else the record holds: a COMPOUND's further operations */
 	RECV_GROW,    /* the call needs a larger buffer */
 	RECV_SKIP,    /* too long for what it is: dropped, then rejected */
@@ -37,7 +38,7 @@ enum recv_phase {
 struct recv {
 	struct op op;
 	bool busy;	/* op is outstanding */
-	bool direct;	/* ... into the payload buffer */
+	bool direct;	/* ... into the payload's buffer or pipe */
 	bool have_res;
 	int res;
 	enum recv_phase phase;
@@ -50,6 +51,10 @@ struct recv {
 	uint64_t since_ns;	     /* the record's first byte; moved on by time spent waiting for a buffer */
 	uint64_t wait_ns;	     /* when that waiting began */
 	size_t ask;		     /* bytes of the next header read */
+	enum receive_way want;	     /* policy/receive's facts, of the last large WRITE */
+	bool plain;
+	bool no_pipe;		     /* too small for this peer's segments, or no use to the file system */
+	uint32_t lowat;		     /* the socket's */
 	const uint8_t *body;	     /* body bytes in `in` not used yet */
 	size_t body_len;
 	size_t in_off, in_len;
@@ -64,5 +69,15 @@ void recv_stop(struct conn *c);
 bool recv_idle(const struct conn *c);
 /* A record was begun and its next bytes are due from the peer. */
 bool recv_partial(const struct conn *c);
+
+/* struct req_owner's: a WRITE was carried out. */
+void recv_pipe_wrote(struct conn *c, const struct write_io *io);
+
+/* --- between the files of recv --- */
+
+/* The payload goes into a pipe, and there is one: now the request's. */
+bool recv_pipe(struct conn *c);
+/* Do not say that something is there before `bytes` are, or the peer's end. */
+void recv_pipe_lowat(struct conn *c, uint32_t bytes);
 
 #endif

@@ -176,6 +176,8 @@ static json_t *rpc_json(const struct req_stats *sum)
 	put(o, "bytes_out", sum->bytes_out);
 	put(o, "payload_in_place", sum->payload_in_place);
 	put(o, "payload_copied", sum->payload_copied);
+	put(o, "payload_spliced", sum->payload_spliced);
+	put(o, "payload_unpiped", sum->payload_unpiped);
 	return o;
 }
 

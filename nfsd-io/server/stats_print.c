@@ -160,8 +160,9 @@ static void print_rest(FILE *out, const json_t *a)
 		 grid_count(num(rpc, "rejected")), grid_count(num(rpc, "garbage")),
 		 grid_count(num(rpc, "bad_handles")), grid_count(num(rpc, "stale_handles")),
 		 grid_count(num(rpc, "jukebox")));
-	snprintf(line[2], sizeof(line[2]), "%s received in place, %s copied",
-		 grid_bytes(num(rpc, "payload_in_place")), grid_bytes(num(rpc, "payload_copied")));
+	snprintf(line[2], sizeof(line[2]), "%s received in place, %s copied, %s spliced (%s taken out again)",
+		 grid_bytes(num(rpc, "payload_in_place")), grid_bytes(num(rpc, "payload_copied")),
+		 grid_bytes(num(rpc, "payload_spliced")), grid_count(num(rpc, "payload_unpiped")));
 	snprintf(line[3], sizeof(line[3]),
 		 "%s open, hits %s, misses %s, evicted %s, failed syncs %s",
 		 grid_count(num(f, "open")), grid_count(num(f, "hits")),

@@ -86,14 +86,17 @@ static void directories(void)
 
 static void privilege_bits(void)
 {
+	static const uint32_t sizes[] = { 4, 1 << 20, 1 << 20 };
+	static char buf[1 << 20] = "hack";
 	sattr3 s = v3c_mode(06777);
 	struct v3c_fh f;
 
-	for (int how = UNSTABLE; how <= FILE_SYNC; how += 2) {
+	for (int how = UNSTABLE, i = 0; i < 6; i++, how = FILE_SYNC - how) {
 		v3c_create(&root, &root.root, "suid", UNCHECKED, &s, NULL);
 		f = root.r.fh;
 		v3c_setattr(&root, &f, &s, NULL);
-		tap_is(v3c_write(&stranger, &f, 0, 4, how, "hack"), NFS3_OK, "a user writes a set-user-id file of root's");
+		tap_is(v3c_write(&stranger, &f, 0, sizes[i / 2], how, buf), NFS3_OK,
+		       "a user writes a set-user-id file of root's");
 		v3c_getattr(&root, &f);
 		tap_ok(!(root.r.attr.mode & 06000), "and the set-id bits are gone (%o)", root.r.attr.mode);
 		v3c_remove(&root, &root.root, "suid");

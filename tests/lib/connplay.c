@@ -27,6 +27,7 @@ static int peer_fd;
 struct op *recv_op, *send_op;
 static uint8_t *recv_to;
 static size_t recv_len;
+static int recv_pipe_fd; /* when recv_to is NULL */
 static const struct msghdr *send_msg;
 static int send_pipe_fd;
 static const void *send_mem; /* of a zero-copy send */
@@ -100,6 +101,17 @@ void ring_send_zc(struct ring *r, struct op *op, int fd, const void *buf, size_t
 	send_mem = buf;
 	send_len = len;
 	nsends++;
+}
+
+void ring_splice_recv(struct ring *r, struct op *op, int fd, int pipe, uint32_t len)
+{
+	(void)r; (void)fd;
+	ck_assert_ptr_null(recv_op);
+	ck_assert_uint_gt(len, 0);
+	recv_op = op;
+	recv_to = NULL;
+	recv_pipe_fd = pipe;
+	recv_len = len;
 }
 
 bool read_may_splice(const struct root *root) { (void)root; return true; }
@@ -203,7 +215,9 @@ void req_dispatch(struct req *r)
 	s->tail = r->call_len < 12 ? 0 : !memcmp(r->call + r->call_len - 12, "what follows", 12);
 	s->phase = (uintptr_t)r->payload_data % 4096;
 	s->payload = r->payload_len ? malloc(r->payload_len) : NULL;
-	if (r->payload_len)
+	if (r->payload_pipe)
+		ck_assert_int_eq(pipe_read(r->payload_pipe, s->payload, r->payload_len), 0);
+	else if (r->payload_len)
 		memcpy(s->payload, r->payload_data, r->payload_len);
 	r->state = REQ_WAIT;
 	if (hold)
@@ -221,8 +235,20 @@ void req_retire(struct req *r)
 	buf_return(r->call_large);
 	r->payload = r->call_large = NULL;
 	pipe_return(r->data_pipe);
-	r->data_pipe = NULL;
+	pipe_return(r->payload_pipe);
+	r->data_pipe = r->payload_pipe = NULL;
 	nretired++;
+}
+
+int req_payload_unpipe(struct req *r, struct buf *b, uint64_t offset)
+{
+	r->payload = b;
+	r->payload_data = b->base + offset % 4096;
+	ck_assert_int_eq(pipe_read(r->payload_pipe, (uint8_t *)r->payload_data, r->payload_len), 0);
+	pipe_return(r->payload_pipe);
+	r->payload_pipe = NULL;
+	w.stats.payload_unpiped++;
+	return 0;
 }
 
 void req_owner_fini(struct req_owner *o) { (void)o; }
@@ -414,7 +440,7 @@ void open_conn(void)
 	reply_data = 0;
 	reply_by = REPLY_SENDMSG;
 	nlent = 0;
-	ck_assert_int_eq(pipe_pool_new(&pipes, 64, 1 << 17), 0);
+	ck_assert_int_eq(pipe_pool_new(&pipes, 64, 1 << 20), 0);
 	w.pipes = pipes;
 	buffers_free = 8;
 	recv_op = send_op = posted = NULL;
@@ -431,11 +457,23 @@ size_t feed(const uint8_t *p, size_t max)
 	struct op *op = recv_op;
 	size_t n = max < recv_len ? max : recv_len;
 
-	memcpy(recv_to, p, n);
+	if (recv_to)
+		memcpy(recv_to, p, n);
+	else
+		ck_assert_int_eq(write(recv_pipe_fd, p, n), n);
 	recv_op = NULL;
 	op->done(op, (int)n, false);
 	pump();
 	return n;
+}
+
+void recv_fails(int res)
+{
+	struct op *op = recv_op;
+
+	recv_op = NULL;
+	op->done(op, res, false);
+	pump();
 }
 
 /* What a send takes from the pipe or the memory behind its message. */

@@ -51,6 +51,7 @@ void open_conn(void);
 void pump(void); /* loop turns until nothing is left to do */
 /* Complete the receive in progress with up to `max` bytes of p; returns how many it took. */
 size_t feed(const uint8_t *p, size_t max);
+void recv_fails(int res); /* ... with an error */
 /* Complete the send in progress, the kernel taking at most `max` bytes; returns how many it took. */
 size_t take(size_t max);
 void send_fails(int res); /* ... with an error */

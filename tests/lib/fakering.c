@@ -71,6 +71,14 @@ void ring_splice_in(struct ring *r, struct op *op, int fd, uint64_t offset, int 
 	start_rw(op, RING_OP_SPLICE_IN, fd, NULL, len, offset, 0, -1, NULL);
 }
 
+void ring_splice_write(struct ring *r, struct op *op, int fd, int pipe, uint32_t len, uint64_t offset,
+		       const struct cred *cred)
+{
+	(void)r;
+	op->pipe = pipe;
+	start_rw(op, RING_OP_SPLICE_WRITE, fd, NULL, len, offset, 0, -1, cred);
+}
+
 void ring_fsync(struct ring *r, struct op *op, int fd, bool datasync)
 {
 	(void)r;
@@ -121,6 +129,8 @@ static int carry_out(const struct op *op)
 		n = pwrite(op->fd, op->iov.iov_base, len, (off_t)op->offset);
 	else if (op->kind == RING_OP_SPLICE_IN)
 		n = splice(op->fd, &offset, op->pipe, NULL, len, SPLICE_F_NONBLOCK);
+	else if (op->kind == RING_OP_SPLICE_WRITE)
+		n = splice(op->pipe, NULL, op->fd, &offset, len, SPLICE_F_NONBLOCK);
 	return n < 0 ? -errno : (int)n;
 }
 

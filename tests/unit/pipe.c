@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -64,6 +65,24 @@ START_TEST(one_comes_back_empty_whatever_was_left_in_it)
 	ck_assert_uint_eq(again->held, 0);
 	ck_assert_int_lt(read(again->out, &c, 1), 0);
 	pipe_return(again);
+}
+END_TEST
+
+START_TEST(what_is_written_to_it_is_read_from_it)
+{
+	static char bytes[LEN + 10000], got[LEN];
+	struct pipe *p = pipe_borrow(pool, 0, LEN);
+
+	memset(bytes, 7, sizeof(bytes));
+	ck_assert_int_eq(pipe_write(p, bytes, 10), 10);
+	ck_assert_int_gt(pipe_write(p, bytes, sizeof(bytes)), LEN - 10000);
+	ck_assert_int_eq(pipe_write(p, bytes, 10000), -EAGAIN);
+	ck_assert_uint_le(p->held, LEN);
+	ck_assert_int_eq(pipe_read(p, got, p->held), 0);
+	ck_assert_mem_eq(got, bytes, LEN - 10000);
+	ck_assert_uint_eq(p->held, 0);
+	ck_assert_int_lt(pipe_read(p, got, 1), 0);
+	pipe_return(p);
 }
 END_TEST
 
@@ -134,6 +153,7 @@ static Suite *suite(void)
 	tcase_add_test(t, a_pipe_holds_what_was_asked_for);
 	tcase_add_test(t, a_stretch_that_touches_more_pages_than_it_has_slots_gets_none);
 	tcase_add_test(t, one_comes_back_empty_whatever_was_left_in_it);
+	tcase_add_test(t, what_is_written_to_it_is_read_from_it);
 	tcase_add_test(t, dropping_takes_the_first_bytes);
 	tcase_add_test(t, there_are_never_more_than_the_most);
 	tcase_add_test(t, a_refusal_is_counted_once_until_some_were_closed);

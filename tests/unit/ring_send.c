@@ -146,6 +146,72 @@ START_TEST(a_splice_that_waits_for_its_peer_ends_with_the_connection)
 }
 END_TEST
 
+static void *fill_socket(void *arg)
+{
+	(void)arg;
+	for (size_t n = 0; n < LEN; ) {
+		ssize_t ret = write(peer, bytes + n, LEN - n);
+
+		if (ret <= 0)
+			break;
+		n += (size_t)ret;
+	}
+	return NULL;
+}
+
+START_TEST(a_stream_through_a_pipe_arrives_in_the_file)
+{
+	int fd = temp_file();
+	pthread_t t;
+
+	up(_i);
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t in = 0, done = 0;
+		struct wait w;
+
+		pthread_create(&t, NULL, fill_socket, NULL);
+		while (done < LEN) {
+			if (in < LEN) {
+				ring_splice_recv(ring, &waiting(&w, NULL)->op, sock, pipe_fd[1], (uint32_t)(LEN - in));
+				if (finish(&w) != -ENOSPC) {
+					ck_assert_int_gt(w.res, 0);
+					in += (size_t)w.res;
+				}
+			}
+			ring_splice_write(ring, &waiting(&w, NULL)->op, fd, pipe_fd[0], (uint32_t)(in - done), 1000 + done,
+					  NULL);
+			ck_assert_int_gt(finish(&w), 0);
+			done += (size_t)w.res;
+		}
+		pthread_join(t, NULL);
+		ck_assert_int_eq(pread(fd, got, LEN, 1000), LEN);
+		ck_assert_mem_eq(got, bytes, LEN);
+	}
+	close(fd);
+	down();
+}
+END_TEST
+
+START_TEST(a_pipe_that_takes_no_more_and_a_stream_that_ends_are_told)
+{
+	struct op later = { .done = cut };
+	struct wait w;
+
+	up(_i);
+	ck_assert_int_eq(write(pipe_fd[1], bytes, LEN), LEN);
+	ck_assert_int_eq(write(peer, bytes, 100), 100);
+	ring_splice_recv(ring, &waiting(&w, NULL)->op, sock, pipe_fd[1], 100);
+	ck_assert_int_eq(finish(&w), -ENOSPC);
+	ck_assert_int_eq(read(pipe_fd[0], got, LEN), LEN);
+	ring_splice_recv(ring, &waiting(&w, NULL)->op, sock, pipe_fd[1], LEN);
+	ck_assert_int_eq(finish(&w), 100);
+	ring_timeout(ring, &later, 20000000);
+	ring_splice_recv(ring, &waiting(&w, NULL)->op, sock, pipe_fd[1], LEN);
+	ck_assert_int_eq(finish(&w), 0);
+	down();
+}
+END_TEST
+
 static int told[2], ntold;
 
 static void zc_done(struct op *op, int res, bool more)
@@ -199,6 +265,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, a_header_and_a_file_through_a_pipe_arrive_whole, 0, 2);
 	tcase_add_loop_test(t, a_full_pipe_and_a_dead_socket_are_completions, 0, 2);
 	tcase_add_loop_test(t, a_splice_that_waits_for_its_peer_ends_with_the_connection, 0, 2);
+	tcase_add_loop_test(t, a_stream_through_a_pipe_arrives_in_the_file, 0, 2);
+	tcase_add_loop_test(t, a_pipe_that_takes_no_more_and_a_stream_that_ends_are_told, 0, 2);
 	tcase_add_test(t, a_send_without_a_copy_tells_how_much_and_then_that_it_is_over);
 	suite_add_tcase(s, t);
 	return s;
