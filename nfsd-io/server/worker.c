@@ -397,7 +397,6 @@ static void *run(void *arg)
 	assert(!w->conns);
 	drop_spares(w);
 	pool_free(w->pool);
-	pipe_pool_free(w->pipes);
 	return NULL;
 }
 
@@ -471,6 +470,8 @@ int worker_wait(struct worker *w, uint64_t deadline_ns)
 void worker_free(struct worker *w)
 {
 	pthread_join(w->thread, NULL);
+	/* Not at the thread's end: until now `stats` may have asked it what it counted. */
+	pipe_pool_free(w->pipes);
 	ring_free(w->ring);
 	fini(w);
 }
