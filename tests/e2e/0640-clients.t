@@ -3,11 +3,8 @@
 # NFSv4 client ids: made, confirmed, ended; what the operator sees.
 srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
-need_root
-need ss jq
-mkdir -p "$TAP_TMP/export"
-daemon_export "$TAP_TMP/export"
-ok_here "daemon starts" daemon_start || { tap_done; exit; }
+need jq
+daemon_one_export
 tap_adopt clients "$BUILDDIR/tests/e2e/clients" "$DAEMON_HOST" "$DAEMON_PORT"
 own() { daemon_ctl clients --json | jq -r ".[] | select(.name == \"own\") | $1"; }
 is "clients shows who is there" "$(own '"\(.status) 4.\(.minor_version) \(.sessions)"')" "confirmed 4.1 1"

@@ -3,12 +3,8 @@
 # NFSv4.1 backchannels: the client is called out of its own connections, and SEQUENCE tells what came of it.
 srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
-need_root
-need ss
 need jq
-mkdir -p "$TAP_TMP/export"
-daemon_export "$TAP_TMP/export"
-ok_here "daemon starts" daemon_start -o nfsd.lease-time=10 || { tap_done; exit; }
+daemon_one_export -o nfsd.lease-time=10
 tap_adopt back "$BUILDDIR/tests/e2e/back" "$DAEMON_HOST" "$DAEMON_PORT"
 counted() { [ "$(daemon_stat .connections.unasked_replies)" -ge 1000 ]; }
 ok_here "replies nobody asked for are counted" counted

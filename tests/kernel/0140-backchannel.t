@@ -17,24 +17,8 @@ daemon_export "$TAP_TMP/e"
 cut() { "${DAEMON_PREFIX_NET[@]}" ss -K -Htn dst "$UML_GUEST" >/dev/null; }
 up() { daemon_ctl clients states | tee "$TAP_TMP/states" | grep -qx 'callback state: UP'; }
 called() { wait_for 20 up || { cat "$TAP_TMP/states"; daemon_ctl stats --json | jq .connections; return 1; }; }
-serve_asks() { # PID
-	local what
-	while kill -0 "$1" 2>/dev/null; do
-		if [ -e "$UML_WORK/ask" ]; then
-			read -ra what <"$UML_WORK/ask"
-			rm -f "$UML_WORK/ask"
-			"${what[@]}" >"$TAP_TMP/answer" 2>&1
-			{ echo $?; cat "$TAP_TMP/answer"; } >"$UML_WORK/done.new"
-			mv "$UML_WORK/done.new" "$UML_WORK/done"
-		fi
-		sleep 0.05
-	done
-}
 boot_and_serve() {
-	uml_run "${KERNEL_TIMEOUT:-300}" "$(realpath "$srcdir/tests/kernel/guest-back")" "$DAEMON_PORT" "$TAP_TMP/e" &
-	local pid=$!
-	serve_asks $pid
-	wait $pid
+	uml_run_serving "${KERNEL_TIMEOUT:-300}" "$(realpath "$srcdir/tests/kernel/guest-back")" "$DAEMON_PORT" "$TAP_TMP/e"
 }
 
 ok_here "daemon starts" daemon_start || { tap_done; exit; }

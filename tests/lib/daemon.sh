@@ -135,3 +135,15 @@ daemon_one_export() { # [daemon_start ARGUMENT...]
 	daemon_export "$EXPORT"
 	ok_here "daemon starts" daemon_start "$@" || { tap_done; exit; }
 }
+
+# An export for each minor version, $TAP_TMP/e0 and so on, and the daemon up.
+daemon_minor_exports() {
+	local minor
+	need_root
+	need ss
+	for minor in 0 1 2; do
+		mkdir -p "$TAP_TMP/e$minor"
+		daemon_export "$TAP_TMP/e$minor"
+	done
+	ok_here "daemon starts" daemon_start || { tap_done; exit; }
+}
