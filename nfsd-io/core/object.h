@@ -7,10 +7,17 @@
 #ifndef CORE_OBJECT_H
 #define CORE_OBJECT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "nfsd-io/core/handle.h"
+
+static inline bool object_is_dots(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
 
 /*
  * May it name an entry to be made, moved or removed?  `len` bytes, not

@@ -4,8 +4,9 @@
  * other write near the file while one of these is on its way to the disk, so
  * that a stream of them is written one by one, whatever the client sends at
  * once.  Of those that wait, the one that reaches furthest goes first, the
- * others right behind it: as soon as it is written they are inside the file.  The client had them
- * under way at the same time, so that it may expect no order among them.
+ * others right behind it: as soon as it is written they are inside the file.
+ * The client had them under way at the same time, so that it may expect no
+ * order among them.
  * Knows no rings or files; any thread.
  */
 #ifndef CORE_REACH_H

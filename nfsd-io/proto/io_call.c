@@ -9,8 +9,6 @@
 #include "nfsd-io/proto/access.h"
 #include "nfsd-io/proto/act.h"
 
-#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
-
 static_assert(sizeof(struct io_call) <= sizeof(((struct req *)0)->proc_data), "an I/O call fits its request");
 
 static void permit_work(struct req *r)

@@ -293,7 +293,7 @@ int v3_need_dir(const struct file *f)
 
 int v3_name_check(const char *name, int dot)
 {
-	if (!strcmp(name, ".") || !strcmp(name, ".."))
+	if (object_is_dots(name))
 		return dot;
 	return object_name_check(name, (unsigned)strlen(name));
 }

@@ -50,11 +50,6 @@ static uint32_t extra_len(const struct extra *x)
 	return 4 + (x->have_st ? 84 : 0) + 4 + (x->fh.len ? 4 + ((x->fh.len + 3u) & ~3u) : 0);
 }
 
-static bool is_dots(const char *name)
-{
-	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
-}
-
 /* As the caller: who may list a directory but not search it gets names only. */
 static void find_extra(struct req *r, int dirfd, const char *name, struct extra *x)
 {
@@ -62,7 +57,7 @@ static void find_extra(struct req *r, int dirfd, const char *name, struct extra 
 	struct statx attrs;
 	int fd;
 
-	x->have_st = !is_dots(name) && handle_glance(r->env->key, root, dirfd, name, &attrs, &x->fh);
+	x->have_st = !object_is_dots(name) && handle_glance(r->env->key, root, dirfd, name, &attrs, &x->fh);
 	if (x->have_st) {
 		attr_of_statx(&x->st, &attrs);
 		return;

@@ -9,8 +9,6 @@
 #include "nfsd-io/proto/status.h"
 #include "nfsd-io/proto/v3.h"
 
-#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
-
 /* --- buffers --- */
 
 static void borrowed(struct pool_waiter *w, struct buf *b)

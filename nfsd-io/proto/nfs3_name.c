@@ -26,11 +26,6 @@ static struct lookup_call *lookup_call(struct req *r)
 	return (struct lookup_call *)&r->proc_data;
 }
 
-static bool is_dots(const char *name)
-{
-	return !strcmp(name, ".") || !strcmp(name, "..");
-}
-
 /* What was found as `fd`: its handle and attributes.  Takes `fd`. */
 static int found(struct req *r, int fd)
 {
@@ -101,7 +96,7 @@ static bool lookup_at_once(struct req *r)
 	int known, fd;
 
 	r->file = fdcache_peek(r->env->files, &r->fh, FILE_PATH);
-	if (!r->file || !r->cred || root->path_mode || !S_ISDIR(r->file->type) || is_dots(c->name) ||
+	if (!r->file || !r->cred || root->path_mode || !S_ISDIR(r->file->type) || object_is_dots(c->name) ||
 	    v3_name_check(c->name, 0))
 		return false;
 	c->have_dir = !attr_stat(r->file, &c->dir);

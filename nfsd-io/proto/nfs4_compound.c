@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nfsd-io/proto/state4_int.h"
+#include "nfsd-io/proto/state4.h"
 #include "nfsd-io/proto/utf8.h"
 #include "nfsd-io/proto/v4.h"
 

@@ -148,7 +148,7 @@ static uint32_t one(struct req *r, struct page *p, int dirfd, const struct diren
 	struct entry e = {.cookie = (uint64_t)d->d_off + COOKIE_SHIFT, .name = d->d_name};
 	int err = 0;
 
-	if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
+	if (object_is_dots(d->d_name))
 		return NFS4_OK;
 	if (known_already(r, p, d))
 		e.o.mounted_on = e.o.st.st_ino = d->d_ino;

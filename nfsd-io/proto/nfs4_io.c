@@ -19,8 +19,6 @@
 #include "nfsd-io/proto/status.h"
 #include "nfsd-io/proto/v4.h"
 
-#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
-
 /* Bytes before the data: eof and length; READ_PLUS: eof, number of segments, kind, offset, length. */
 #define READ_HEAD 8
 #define PLUS_HEAD 24

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "nfsd-io/proto/readto.h"
 
-#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
-
 static void read_done(struct io *io);
 
 uint32_t readto_clip(const struct req *r, uint32_t count)

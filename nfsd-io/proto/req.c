@@ -13,8 +13,6 @@
 #include "nfsd-io/proto/v3.h"
 #include "nfsd-io/proto/v4.h"
 
-#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
-
 const struct dispatch_program req_programs[] = {
 	{V3_PROGRAM, V3_VERSION, V3_NPROCS, v3_procs, sizeof(v3_procs[0])},
 	{MOUNT3_PROGRAM, MOUNT3_VERSION, MOUNT3_NPROCS, mount3_procs, sizeof(mount3_procs[0])},

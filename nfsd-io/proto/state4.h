@@ -32,6 +32,7 @@
 struct back_call;
 struct req;
 struct state4;
+struct state4_session;
 struct state4_stats;
 struct state4_client;
 struct state4_open;
@@ -153,7 +154,7 @@ struct file *state4_file_of(struct state4 *s, const struct fh *fh, enum file_acc
 /* Does a DENY mode stand against v3-like use of the file `fh`?  Takes the lock. */
 bool state4_denied(struct state4 *s, const struct fh *fh, enum state4_use use);
 
-/* --- for the walker (state4_session.c) --- */
+/* --- for the walker (state4_session.c, state4_back.c) --- */
 
 /*
  * The COMPOUND whose SEQUENCE got a slot is over; `reply` is all of its COMPOUND4res, kept in the
@@ -161,6 +162,10 @@ bool state4_denied(struct state4 *s, const struct fh *fh, enum state4_use use);
  * Takes the lock.  The slot is free again, whatever happened; v4(r)->client stays pinned.
  */
 void state4_sequence_done(struct req *r, const uint8_t *reply, uint32_t len);
+/* Any thread, takes the lock: ask the client of a pinned session what there is to be asked of its backchannel. */
+void state4_back_probe(struct state4 *s, struct state4_session *n);
+/* Takes the lock: it need not stay in memory any longer. */
+void state4_session_put(struct state4 *s, struct state4_session *n);
 
 /* --- for people --- */
 

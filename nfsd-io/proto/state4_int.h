@@ -341,8 +341,7 @@ void state4_session_drop(struct state4 *s, struct state4_session *n);
 struct state4_session *state4_session_find(struct state4 *s, const uint8_t id[16]);
 /* Takes the lock: the session stays in memory until it is put. */
 struct state4_session *state4_session_pin(struct state4 *s, const uint8_t id[16]);
-void state4_session_put(struct state4 *s, struct state4_session *n);
-/* The same under the lock. */
+/* state4_session_put() under the lock. */
 void state4_session_unref(struct state4 *s, struct state4_session *n);
 
 /*
@@ -375,7 +374,5 @@ void state4_back_set(struct state4 *s, struct state4_session *n, struct state4_c
 bool state4_back_wants(struct state4 *s, const struct state4_session *n);
 /* Under the lock: SEQ4_STATUS flags. */
 uint32_t state4_back_flags(const struct state4_session *n);
-/* Without the lock, any thread: ask what there is to be asked.  The session is pinned. */
-void state4_back_probe(struct state4 *s, struct state4_session *n);
 
 #endif

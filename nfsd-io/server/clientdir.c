@@ -145,20 +145,18 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static bool put_file(int dir, unsigned which, const char *text, size_t len)
+static void put_file(int dir, unsigned which, const char *text, size_t len)
 {
 	const char *tmp = files[which + 2];
 	int fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	bool good;
 
 	if (fd < 0)
-		return false;
+		return;
 	good = write(fd, text, len) == (ssize_t)len;
 	close(fd);
-	if (good && !renameat(dir, tmp, dir, files[which]))
-		return true;
-	unlinkat(dir, tmp, 0);
-	return false;
+	if (!good || renameat(dir, tmp, dir, files[which]))
+		unlinkat(dir, tmp, 0);
 }
 
 static void put_client(struct clientdir *d, const char *name, char *const text[2], const size_t len[2])
