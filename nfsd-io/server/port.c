@@ -28,6 +28,8 @@
 struct port {
 	struct pollfd fds[1 + LISTENERS_MAX]; /* [0] is the eventfd that ends the thread */
 	unsigned nfds;
+	struct sockaddr_storage addrs[LISTENERS_MAX]; /* of fds[1] on; since port_start() nobody changes them */
+	unsigned naddrs;
 	struct port_service s;
 	struct peername *names; /* connections whose host name is being found */
 	int backoff_ms;		/* 0 = accepting */
@@ -126,7 +128,7 @@ static int add_listener(struct port *p, struct sockaddr_storage *a, unsigned bac
 	socklen_t len = sizeof(*a);
 	int fd;
 
-	if (p->nfds == 1 + LISTENERS_MAX)
+	if (p->naddrs == LISTENERS_MAX)
 		return -E2BIG;
 	set_port(a, *number);
 	fd = listen_on(a, backlog);
@@ -134,6 +136,7 @@ static int add_listener(struct port *p, struct sockaddr_storage *a, unsigned bac
 		return fd;
 	if (!*number && !getsockname(fd, (struct sockaddr *)a, &len))
 		*number = get_port(a);
+	p->addrs[p->naddrs++] = *a;
 	p->fds[p->nfds++] = (struct pollfd){.fd = fd, .events = POLLIN};
 	return 0;
 }
@@ -213,6 +216,7 @@ int port_bind(struct port *p, const struct port_params *params, uint16_t number,
 		if (!err)
 			return chosen;
 		unbind(p, keep);
+		p->naddrs = p->nfds - 1;
 		if (err != -EADDRINUSE)
 			break;
 	}
@@ -368,27 +372,21 @@ void port_free(struct port *p)
 
 unsigned port_sockaddrs(const struct port *p, struct sockaddr_storage *out, unsigned max)
 {
-	unsigned i, n = 0;
+	unsigned n = p->naddrs < max ? p->naddrs : max;
 
-	for (i = 1; i < p->nfds && n < max; i++) {
-		socklen_t len = sizeof(*out);
-
-		memset(&out[n], 0, sizeof(*out));
-		n += !getsockname(p->fds[i].fd, (struct sockaddr *)&out[n], &len);
-	}
+	memcpy(out, p->addrs, n * sizeof(*out));
 	return n;
 }
 
 unsigned port_addresses(const struct port *p, char ***out)
 {
-	struct sockaddr_storage addrs[LISTENERS_MAX];
-	unsigned i, n = 0, naddrs = port_sockaddrs(p, addrs, LISTENERS_MAX);
+	unsigned n = 0;
 
-	*out = calloc(naddrs + 1, sizeof(**out));
-	for (i = 0; *out && i < naddrs; i++) {
+	*out = calloc(p->naddrs + 1, sizeof(**out));
+	for (unsigned i = 0; *out && i < p->naddrs; i++) {
 		char text[INET6_ADDRSTRLEN + 8];
 
-		port_text(&addrs[i], text, sizeof(text));
+		port_text(&p->addrs[i], text, sizeof(text));
 		(*out)[n] = strdup(text);
 		if ((*out)[n])
 			n++;

@@ -47,7 +47,10 @@ int port_start(struct port *p, const struct port_service *s);
 void port_stop(struct port *p);
 void port_free(struct port *p); /* NULL is fine */
 
-/* "127.0.0.1:2049", "[::]:2049"; malloc'd array of malloc'd strings. */
+/*
+ * What port_bind() bound, port_stop() or not; for any thread from port_start() on.
+ * "127.0.0.1:2049", "[::]:2049"; malloc'd array of malloc'd strings.
+ */
 unsigned port_addresses(const struct port *p, char ***out);
 /* The same as addresses; how many, at most `max`. */
 unsigned port_sockaddrs(const struct port *p, struct sockaddr_storage *out, unsigned max);

@@ -66,4 +66,17 @@ ok "is alive" daemon_alive
 ok "answers" daemon_ctl status --json
 DAEMON_PREFIX=()
 ok_here "drains and exits 0" daemon_stop
+
+# Whoever asks while it stops gets an answer or none; what the answer is made of lives until then (TSan and ASan look on).
+for i in 1 2 3; do
+	ok_here "asked all the time: starts" daemon_restart
+	asking=()
+	for verb in status stats exports clients grace; do
+		(while daemon_ctl "$verb" --json; do :; done) >/dev/null 2>&1 &
+		asking+=($!)
+	done
+	ok "asked all the time: works" "$BUILDDIR/tests/e2e/model" "$DAEMON_HOST" "$DAEMON_PORT" "$FS_DIR/a" "$i" 20
+	ok_here "asked all the time: drains and exits 0" daemon_stop
+	wait "${asking[@]}"
+done
 tap_done
