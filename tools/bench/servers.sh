@@ -5,26 +5,26 @@
 #	direct buffered dontcache	nfsd-io with that io-mode, everything else by default
 #	seed mainline dontcache-ends	nfsd-io, direct, that rule
 #	async				nfsd-io, direct, an export with async: nothing is made stable before a reply
-#	MODE+STRATEGY			nfsd-io, replies sent by sendmsg, splice or zerocopy only
+#	MODE+STRATEGY			that server (direct, buffered), by an export of it whose replies are sent by sendmsg, splice or
+#					zerocopy only: one process, so that how its threads came to lie is the same for all
 #	ganesha				nfs-ganesha, FSAL VFS
 #	ganesha+RULE			nfs-ganesha with our plugin, direct, that rule (page, dontcache-ends)
 #	SERVER@BYTES			that server in a memory cgroup of this size
 declare -A SRV_PID SRV_CGROUP SRV_PORT SRV_MOUNT SRV_ADDR
+SRV_WAYS="sendmsg splice zerocopy"
 SRV_N=0
 CLIENT_NS=
 
 srv_fail() { echo "bench: $*" >&2; return 1; }
 
-# "section.key" of a configuration key, nothing when this server has none of that name.
-srv_key() { # KEY
-	"$NFSD_IO" config --defaults | awk -v k="$1" '
-		/^\[/ { s = substr($1, 2, length($1) - 2) }
-		$1 == k && $2 == "=" { print s "." k }'
+# The process behind a server's name.
+srv_process() { # NAME
+	case $1 in ganesha*) echo "$1";; *) echo "${1%+*}";; esac
 }
 
-# The options of nfsd-io for a server's name, one a line; fails where the server lacks what the name asks for.
+# The options of nfsd-io for a server's name, one a line; fails where the name says nothing.
 srv_options() { # NAME
-	local name=${1%@*} mode how key
+	local name=${1%@*} mode
 	mode=${name%+*}
 	case $mode in
 	direct|async) ;;
@@ -32,14 +32,7 @@ srv_options() { # NAME
 	seed|mainline|dontcache-ends) printf '%s\n' -o "io.rule=$mode";;
 	*) return 1;;
 	esac
-	[ "$name" != "$mode" ] || return 0
-	how=${name#*+}
-	key=$(srv_key reply)
-	[ -n "$key" ] || return 1
-	printf '%s\n' -o "$key=$how"
-	[ "$mode+$how" = buffered+splice ] || return 0
-	key=$(srv_key splice-buffered)
-	[ -z "$key" ] || printf '%s\n' -o "$key=y"
+	[ "$name" = "$mode" ] || [[ " $SRV_WAYS " = *" ${name#*+} "* ]]
 }
 
 srv_known() { # NAME
@@ -91,13 +84,35 @@ srv_wakeups() { # NAME
 # In the new namespaces: join the cgroup, lo up, then CMD takes this process's place, so that its pid is known.
 srv_inside='[ -z "$1" ] || echo $$ >"$1/cgroup.procs"; ip link set lo up; shift; exec "$@"'
 
+# What a server serves: the directory, or the same one mounted a second time, exported with another way to reply.
+srv_path() { # NAME
+	case $1 in ganesha*|*@*) echo "$FS";; *+*) echo "$TMP/way/${1#*+}";; *) echo "$FS";; esac
+}
+
+srv_way() { # WAY NUMBER STATE-DIR
+	mountpoint -q "$TMP/way/$1" || { mkdir -p "$TMP/way/$1" && mount --bind "$FS" "$TMP/way/$1"; } || return 1
+	echo "\"$TMP/way/$1\" *(rw,insecure,no_root_squash,no_subtree_check,fsid=$2)" >>"$3/exports"
+	printf '[export "%s"]\nreply = %s\nsplice-buffered = y\n' "$TMP/way/$1" "$1" >>"$3/conf"
+}
+
+srv_ways_gone() {
+	local way
+	for way in $SRV_WAYS; do
+		mountpoint -q "$TMP/way/$way" && wait_for 10 umount "$TMP/way/$way"
+	done
+}
+
 srv_nfsd_io() { # NAME STATE-DIR
-	local opts sync=sync
+	local opts sync=sync way n=100
 	[ "$1" != async ] || sync=async
 	mapfile -t opts < <(srv_options "$1")
 	mkdir -p "$2/state" "$2/exports.d"
+	: >"$2/conf"
 	echo "\"$FS\" *(rw,$sync,insecure,no_root_squash,no_subtree_check)" >"$2/exports"
-	unshare -n bash -c "$srv_inside" - "$CGROUP" "$NFSD_IO" serve -f /dev/null -o nfsd.rpcbind=n \
+	case $1 in
+	direct|buffered) for way in $SRV_WAYS; do srv_way "$way" $((n += 1)) "$2" || return 1; done;;
+	esac
+	unshare -n bash -c "$srv_inside" - "$CGROUP" "$NFSD_IO" serve -f "$2/conf" -o nfsd.rpcbind=n \
 		-o "nfsd.state-directory-path=$2/state" -o "exports.file=$2/exports" -o "exports.directory=$2/exports.d" \
 		-o "control.socket=$2/ctl" -o log.target=stderr "${opts[@]}" >"$2/log" 2>&1 </dev/null &
 	SRV_PID[$1]=$! SRV_PORT[$1]=2049 SRV_MOUNT[$1]=2049
@@ -131,8 +146,15 @@ srv_veth() { # NAME NUMBER
 ns_left() { [ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ]; }
 
 srv_start() { # NAME
-	local dir="$TMP/servers/$1" limit=
+	local dir="$TMP/servers/$1" limit= process
 	[ -z "${SRV_PID[$1]-}" ] || return 0
+	process=$(srv_process "$1")
+	if [ "$process" != "$1" ]; then
+		srv_start "$process" || return 1
+		SRV_PID[$1]=${SRV_PID[$process]} SRV_CGROUP[$1]=${SRV_CGROUP[$process]} SRV_ADDR[$1]=${SRV_ADDR[$process]}
+		SRV_PORT[$1]=${SRV_PORT[$process]} SRV_MOUNT[$1]=${SRV_MOUNT[$process]}
+		return
+	fi
 	case $1 in *@*) limit=${1#*@};; esac
 	mkdir -p "$dir"
 	SRV_N=$((SRV_N + 1))
@@ -155,12 +177,13 @@ srv_load() { # NAME NET OPTION...
 	local name=$1 net=$2 ns=${SRV_PID[$1]} addr=127.0.0.1
 	shift 2
 	[ "$net" = lo ] || { ns=$CLIENT_NS addr=${SRV_ADDR[$name]}; }
-	nsenter -t "$ns" -n timeout 180 "$NFSLOAD" -M "${SRV_MOUNT[$name]}" -p "${SRV_PID[$name]}" "$@" "$addr" "${SRV_PORT[$name]}" "$FS"
+	nsenter -t "$ns" -n timeout 180 "$NFSLOAD" -M "${SRV_MOUNT[$name]}" -p "${SRV_PID[$name]}" "$@" "$addr" "${SRV_PORT[$name]}" \
+		"$(srv_path "$name")"
 }
 
 srv_stop() { # NAME
 	local pid=${SRV_PID[$1]-}
-	[ -n "$pid" ] || return 0
+	[ -n "$pid" ] && [ "$(srv_process "$1")" = "$1" ] || return 0
 	[ ! -e "$TMP/servers/$1/rpcbind.pid" ] || kill -9 "$(cat "$TMP/servers/$1/rpcbind.pid")" 2>/dev/null
 	kill -9 "$pid" 2>/dev/null
 	wait "$pid" 2>/dev/null
@@ -171,6 +194,7 @@ srv_stop() { # NAME
 srv_stop_all() {
 	local s
 	for s in "${!SRV_PID[@]}"; do srv_stop "$s"; done
+	srv_ways_gone
 	[ -z "$CLIENT_NS" ] || { kill "$CLIENT_NS"; wait "$CLIENT_NS"; } 2>/dev/null
 	CLIENT_NS=
 }
