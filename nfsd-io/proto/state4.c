@@ -136,6 +136,7 @@ int state4_new(struct state4 **out, const struct state4_params *p)
 	pthread_cond_init(&s->woken, NULL);
 	state4_list_init(&s->unconfirmed);
 	state4_list_init(&s->confirmed);
+	state4_list_init(&s->again);
 	for (i = 0; i < STATE4_CONN_BUCKETS; i++)
 		state4_list_init(&s->by_conn[i]);
 	err = make_boot(s);
@@ -240,6 +241,7 @@ bool state4_active(struct state4 *s)
 void state4_sweep(struct state4 *s)
 {
 	state4_client_sweep(s);
+	state4_back_sweep(s);
 	state4_lock(s);
 	state4_held_sweep(s);
 	state4_unlock(s);

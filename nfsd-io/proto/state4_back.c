@@ -11,7 +11,6 @@
 
 /* RFC 8881 s.18.36.3 says 4, the RFCs' own XDR 1: clients serve that. */
 #define CB_VERSION 1
-#define AGAIN_NS STATE4_SECOND /* after a client asked for time */
 
 /* A call on its way; one a session. */
 struct inquiry {
@@ -103,6 +102,7 @@ void state4_back_init(struct state4 *s, struct state4_session *n, struct state4_
 {
 	unsigned i;
 
+	state4_list_init(&n->cb.of_again);
 	for (i = 0; i < STATE4_BINDS; i++) {
 		n->cb.bind[i].session = n;
 		state4_list_init(&n->cb.bind[i].of_conn);
@@ -117,6 +117,7 @@ void state4_back_drop(struct state4 *s, struct state4_session *n)
 	unsigned i;
 
 	(void)s;
+	state4_list_del(&n->cb.of_again);
 	for (i = 0; i < STATE4_BINDS; i++)
 		if (n->cb.bind[i].conn)
 			unbind(&n->cb.bind[i]);
@@ -271,6 +272,7 @@ static struct inquiry *make(struct state4 *s, struct state4_session *n)
 	n->refs++;
 	n->cb.calling = true;
 	n->cb.again_ns = 0;
+	state4_list_del(&n->cb.of_again);
 	return p;
 }
 
@@ -296,6 +298,56 @@ void state4_back_probe(struct state4 *s, struct state4_session *n)
 	ask(s, p);
 }
 
+/*
+ * Under the lock: asked again when a second has passed, then two, four and so on up to a lease.
+ * Nobody else may do it: a client that is content is silent for most of a lease.
+ */
+static void put_off(struct state4 *s, struct state4_back *cb)
+{
+	uint64_t ns = STATE4_SECOND << (cb->put_off < 16 ? cb->put_off : 16), most = s->p.lease_s * STATE4_SECOND;
+
+	cb->put_off++;
+	cb->again_ns = state4_now_ns(s) + (ns < most ? ns : most);
+	state4_list_del(&cb->of_again);
+	state4_list_add_tail(&s->again, &cb->of_again);
+}
+
+/* Under the lock: the first of those waiting goes to their end, or is to be asked now. */
+static struct inquiry *turn(struct state4 *s)
+{
+	struct state4_link *l = s->again.next;
+	struct state4_session *n = (struct state4_session *)((char *)l - offsetof(struct state4_session, cb.of_again));
+
+	state4_list_del(l);
+	if (n->client->courtesy)
+		return NULL;
+	if (state4_now_ns(s) >= n->cb.again_ns)
+		return make(s, n);
+	state4_list_add_tail(&s->again, l);
+	return NULL;
+}
+
+void state4_back_sweep(struct state4 *s)
+{
+	struct state4_link *l;
+	struct inquiry *p;
+	unsigned left = 0;
+
+	state4_lock(s);
+	for (l = s->again.next; l != &s->again; l = l->next)
+		left++;
+	/* Others may take some meanwhile. */
+	for (; left && !state4_list_empty(&s->again); left--) {
+		p = turn(s);
+		if (!p)
+			continue;
+		state4_unlock(s);
+		ask(s, p);
+		state4_lock(s);
+	}
+	state4_unlock(s);
+}
+
 /* --- what was answered --------------------------------------------------------------- */
 
 /* The status of the COMPOUND, which is CB_SEQUENCE's: an nfsstat4, or -EPROTO. */
@@ -314,10 +366,11 @@ static void take_sequence(struct state4 *s, struct state4_back *cb, int status, 
 	case NFS4ERR_RETRY_UNCACHED_REP: /* it took the one before, whose answer we did not see */
 		cb->seqid++;
 		cb->proven |= fresh;
+		cb->put_off = 0;
 		break;
 	case NFS4ERR_DELAY:
 	case NFS4ERR_BACK_CHAN_BUSY:
-		cb->again_ns = state4_now_ns(s) + AGAIN_NS;
+		put_off(s, cb);
 		break;
 	default: /* BADSESSION, BADSLOT, SEQ_MISORDERED, no COMPOUND at all */
 		cb->fault = true;
@@ -331,7 +384,7 @@ static void take_answer(struct inquiry *p, int err, struct cursor *c)
 	bool fresh = p->epoch == cb->epoch, ok = !err && msg_reply_accepted(c);
 
 	if (err == -EBUSY)
-		cb->again_ns = state4_now_ns(p->s) + AGAIN_NS;
+		put_off(p->s, cb);
 	else if (err == -ENOTCONN && b)
 		unbind(b); /* its end may have been told before it was bound */
 	else if (err != -ENOTCONN && b && fresh)

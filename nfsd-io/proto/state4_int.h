@@ -142,7 +142,9 @@ struct state4_back {
 	uint32_t cred_len; /* of `cred`: flavor, length, body, as it goes out; malloc'd */
 	uint8_t *cred;
 	uint32_t seqid;	  /* of the slot's last call that the client took */
-	uint64_t again_ns; /* not before */
+	uint64_t again_ns; /* not before; 0: any time */
+	unsigned put_off;  /* times in a row that it asked for time */
+	struct state4_link of_again; /* in s->again while again_ns is set */
 	unsigned oldest;  /* of bind[]: gives way */
 	struct state4_bind bind[STATE4_BINDS];
 };
@@ -185,6 +187,7 @@ struct state4 {
 	struct state4_client *by_id[STATE4_BUCKETS], *by_owner[STATE4_BUCKETS];
 	struct state4_session *by_session[STATE4_BUCKETS];
 	struct state4_link by_conn[STATE4_CONN_BUCKETS]; /* bindings */
+	struct state4_link again;   /* sessions whose client asked for time when it was called */
 	_Atomic uint64_t cb_calls, cb_answers; /* calls to clients; of them those answered in time */
 	struct state4_link unconfirmed, confirmed; /* least recently used first */
 	unsigned nunconfirmed, nconfirmed, ncourtesy, nsessions;
@@ -351,6 +354,8 @@ void state4_session_unref(struct state4 *s, struct state4_session *n);
  * delegated, so all we ever ask is whether it works: CB_NULL on each connection that is bound, as soon
  * as the reply that bound it has been sent (it names no session: the client may not know it yet);
  * CB_SEQUENCE once in the life of a session, when a SEQUENCE has shown that the client knows it.
+ * Who asks for time (Linux, while it still sets its session up) is asked again by state4_back_sweep(),
+ * after a second at first, then ever more rarely; whether it calls us meanwhile or not.
  *
  * SEQUENCE's flags follow from that (RFC 8881 s.18.46.3), for who asked for a backchannel alone:
  * CB_PATH_DOWN_SESSION when no connection bound to the session is left, or those that are do not
@@ -372,6 +377,8 @@ uint32_t state4_back_bind(struct state4 *s, const uint8_t id[16], uint64_t conn)
 void state4_back_set(struct state4 *s, struct state4_session *n, struct state4_caller *caller);
 /* Under the lock: is there something to be asked now? */
 bool state4_back_wants(struct state4 *s, const struct state4_session *n);
+/* Takes the lock, does not block: asks whom it is time to ask again.  A client whose lease is over has to call first. */
+void state4_back_sweep(struct state4 *s);
 /* Under the lock: SEQ4_STATUS flags. */
 uint32_t state4_back_flags(const struct state4_session *n);
 

@@ -107,6 +107,14 @@ static uint32_t sequence(void)
 	return t.flags;
 }
 
+/* As another session of the client would. */
+static void renew(void)
+{
+	state4_lock(s);
+	state4_client_renew(s, session->client);
+	state4_unlock(s);
+}
+
 static void prove(void)
 {
 	state4_back_probe(s, session);
@@ -175,6 +183,61 @@ START_TEST(who_wanted_time_is_asked_later)
 	play_pass(1);
 	sequence();
 	ck_assert_ptr_nonnull(out);
+}
+END_TEST
+
+START_TEST(who_wanted_time_and_is_silent_since_is_asked_all_the_same)
+{
+	unsigned wait;
+
+	state4_back_probe(s, session);
+	end(0, 0, 0);
+	sequence();
+	for (wait = 1; wait <= 64; wait *= 2) {
+		end(0, 0, NFS4ERR_DELAY);
+		play_pass(wait - 1);
+		state4_sweep(s);
+		ck_assert_ptr_null(out); /* ever more rarely */
+		play_pass(1);
+		renew();
+		state4_sweep(s);
+		ck_assert_ptr_nonnull(out);
+		ck_assert_uint_eq(proc_of(out), CB_COMPOUND);
+	}
+	end(0, 0, NFS4_OK);
+	ck_assert(session->cb.proven);
+	play_pass(LEASE / 2);
+	state4_sweep(s);
+	ck_assert_ptr_null(out);
+}
+END_TEST
+
+START_TEST(who_wanted_time_and_let_its_lease_pass_is_asked_when_it_is_back)
+{
+	state4_back_probe(s, session);
+	end(0, 0, 0);
+	sequence();
+	end(0, 0, NFS4ERR_DELAY);
+	play_hold(s, client, 1);
+	play_pass(LEASE);
+	state4_sweep(s);
+	state4_sweep(s);
+	ck_assert_ptr_null(out);
+	sequence();
+	ck_assert_ptr_nonnull(out);
+}
+END_TEST
+
+START_TEST(a_session_may_go_while_it_is_to_be_asked_again)
+{
+	state4_back_probe(s, session);
+	end(0, 0, 0);
+	sequence();
+	end(0, 0, NFS4ERR_DELAY);
+	ck_assert_uint_eq(state4_session_destroy(s, sid, NULL), NFS4_OK);
+	play_pass(1);
+	state4_sweep(s);
+	ck_assert_ptr_null(out);
 }
 END_TEST
 
@@ -264,6 +327,9 @@ static Suite *suite(void)
 	tcase_add_test(t, a_session_is_asked_twice_in_its_life);
 	tcase_add_loop_test(t, flags_follow_from_the_answer, 0, NANSWERS);
 	tcase_add_test(t, who_wanted_time_is_asked_later);
+	tcase_add_test(t, who_wanted_time_and_is_silent_since_is_asked_all_the_same);
+	tcase_add_test(t, who_wanted_time_and_let_its_lease_pass_is_asked_when_it_is_back);
+	tcase_add_test(t, a_session_may_go_while_it_is_to_be_asked_again);
 	tcase_add_test(t, the_last_connection_lost_takes_the_path_down_and_another_puts_it_up);
 	tcase_add_test(t, another_session_that_is_reached_leaves_the_path_of_the_client_up);
 	tcase_add_test(t, bindings_of_a_session_are_bounded);
