@@ -58,7 +58,7 @@ bool_t bounded_bytes(XDR *x, char **val, u_int *len, u_int max)
 
 bool_t bounded_words(XDR *x, uint32_t *val, u_int *len, u_int max)
 {
-	uint32_t ignored;
+	uint32_t word;
 	u_int n;
 
 	if (x->x_op == XDR_FREE)
@@ -67,9 +67,12 @@ bool_t bounded_words(XDR *x, uint32_t *val, u_int *len, u_int max)
 	if ((x->x_op == XDR_ENCODE && n > max) || !xdr_u_int(x, &n))
 		return FALSE;
 	/* Decoding a memory stream, so that a false count ends with it at the latest. */
-	for (u_int i = 0; i < n; i++)
-		if (!xdr_u_int32_t(x, i < max ? &val[i] : &ignored))
+	for (u_int i = 0; i < n; i++) {
+		if (!xdr_u_int32_t(x, i < max ? &val[i] : &word))
 			return FALSE;
+		if (i >= max)
+			val[max - 1] |= word;
+	}
 	*len = n < max ? n : max;
 	return TRUE;
 }

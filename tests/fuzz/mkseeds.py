@@ -163,6 +163,7 @@ OPS = {
     "setattr-size-cut": u32(34) + SID + u32(1, 1 << 4) + opaque(u32(1)),
     "setattr-nothing": u32(34) + SID + u32(0) + opaque(b""),
     "setattr-beyond": u32(34) + SID + u32(4, 0, 0, 0, 1) + opaque(b""),
+    "setattr-far-beyond": u32(34) + SID + u32(9, *[0] * 8, 1) + opaque(b""),
     "setclientid": u32(35) + b"verifier" + opaque(b"client") + u32(0x40000000) + opaque(b"tcp")
     + opaque(b"127.0.0.1.8.1") + u32(1),
     "setclientid-confirm": u32(36) + u64(1) + b"verifier",
