@@ -236,6 +236,13 @@ static void op_end(struct req *r, uint32_t status)
 	v->at++;
 }
 
+/* Back to where its arguments and its result begin. */
+static void rewind_op(struct req *r)
+{
+	cursor_seek(&r->args, v4(r)->arg_at);
+	cursor_seek(&r->reply, v4(r)->result_at + OP_HEAD);
+}
+
 /* --- the walk -------------------------------------------------------------------- */
 
 /*
@@ -251,8 +258,7 @@ static uint32_t walk(struct req *r)
 		status = op_run(r);
 		switch (status) {
 		case V4_ELSEWHERE:
-			cursor_seek(&r->args, v->arg_at);
-			cursor_seek(&r->reply, v->result_at + OP_HEAD);
+			rewind_op(r);
 			return status;
 		case V4_STEP:
 			assert(v->worker);
@@ -277,6 +283,8 @@ static void let_go(struct req *r, const uint8_t *reply, uint32_t len)
 		state4_sequence_done(r, reply, len);
 	v->slot = NULL;
 	v->session = NULL;
+	if (v->client && !v->minor)
+		state4_served(r->env->state, v->client);
 	if (v->client)
 		state4_client_put(v->client);
 	v->client = NULL;
@@ -320,6 +328,12 @@ static enum req_step_result on_worker(struct req *r)
 enum req_step_result v4_over(struct req *r, uint32_t status)
 {
 	op_end(r, status);
+	return on_worker(r);
+}
+
+enum req_step_result v4_again(struct req *r)
+{
+	rewind_op(r);
 	return on_worker(r);
 }
 

@@ -369,6 +369,15 @@ void req_retire(struct req *r)
 	req_set_state(r, REQ_FREE);
 }
 
+void req_payload_drop(struct req *r)
+{
+	buf_return(r->payload);
+	pipe_return(r->payload_pipe);
+	r->payload = NULL;
+	r->payload_pipe = NULL;
+	r->payload_data = NULL;
+}
+
 int req_payload_unpipe(struct req *r, struct buf *b, uint64_t offset)
 {
 	uint8_t *to = b->base + offset % 4096;

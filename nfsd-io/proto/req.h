@@ -231,6 +231,9 @@ static inline bool req_payload_apart(const struct req *r)
 /* It goes from the pipe to `b` (taken), in phase with its `offset` in the file; 0 or -errno. */
 int req_payload_unpipe(struct req *r, struct buf *b, uint64_t offset);
 
+/* Nobody will look at the payload: what holds it goes back at once. */
+void req_payload_drop(struct req *r);
+
 /* Start the reply header (success) anew; room for `room` bytes of results (0: REQ_REPLY_MAX). */
 bool req_reply_begin(struct req *r, size_t room);
 /* For a step: answer with an RPC-level rejection instead; GARBAGE_ARGS.  Return STEP_REPLY. */

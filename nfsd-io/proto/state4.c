@@ -233,6 +233,14 @@ void state4_wake(struct state4 *s)
 	pthread_cond_broadcast(&s->woken);
 }
 
+void state4_served(struct state4 *s, struct state4_client *c)
+{
+	state4_lock(s);
+	c->busy--;
+	state4_client_renew(s, c);
+	state4_unlock(s);
+}
+
 bool state4_active(struct state4 *s)
 {
 	return atomic_load_explicit(&s->active, memory_order_relaxed);

@@ -105,6 +105,8 @@ bool state4_client_v40(const struct state4_client *c);
 void state4_client_renew(struct state4 *s, struct state4_client *c);
 /* Under the lock: its lease is over and it is kept by courtesy only: it gives way to a conflict. */
 bool state4_client_courtesy(const struct state4_client *c);
+/* Takes the lock: the 4.0 COMPOUND is over that acted for `c` (state4_id_client()). */
+void state4_served(struct state4 *s, struct state4_client *c);
 /* Pins; any thread, and under the lock too. */
 struct state4_client *state4_client_get(struct state4_client *c);
 void state4_client_put(struct state4_client *c);
@@ -155,6 +157,16 @@ struct file *state4_file_of(struct state4 *s, const struct fh *fh, enum file_acc
 bool state4_denied(struct state4 *s, const struct fh *fh, enum state4_use use);
 
 /* --- for the walker (state4_session.c, state4_back.c) --- */
+
+/*
+ * The retransmission of a request that is still at work in its slot: waits for its end, to be answered
+ * from the slot then.  One a slot: a newer one takes its place.
+ */
+struct state4_parked {
+	/* Once, by any thread, not under the lock: ask state4_session_turn() again, `again` set. */
+	void (*wake)(struct state4_parked *p);
+	bool displaced; /* ... no, for a newer one waits now */
+};
 
 /*
  * The COMPOUND whose SEQUENCE got a slot is over; `reply` is all of its COMPOUND4res, kept in the

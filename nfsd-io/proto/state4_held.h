@@ -111,7 +111,7 @@ void state4_id_bump(struct state4_open *o, stateid4 *out);
 uint32_t state4_id_find(struct state4 *s, struct v4 *c, const stateid4 *id, unsigned kinds, struct state4_open **out);
 /* Is the seqid the one of now?  OLD_STATEID, BAD_STATEID.  4.1: 0 is. */
 uint32_t state4_id_seqid(const stateid4 *id, const struct state4_open *o, bool v40);
-/* 4.0: the client is the one this COMPOUND acts for from here on, and its lease is renewed. */
+/* 4.0: the client is the one this COMPOUND acts for from here on, and its lease is renewed until state4_served(). */
 uint32_t state4_id_client(struct state4 *s, struct v4 *c, clientid4 id);
 
 /* --- state4_owner.c --- */

@@ -93,8 +93,10 @@ uint32_t state4_id_client(struct state4 *s, struct v4 *c, clientid4 id)
 	st = state4_client_find(s, id, true, &client);
 	if (st)
 		return st;
-	if (!c->client)
+	if (!c->client) {
 		c->client = state4_client_get(client);
+		client->busy++; /* until state4_served() */
+	}
 	state4_client_renew(s, client);
 	return NFS4_OK;
 }

@@ -95,7 +95,7 @@ struct state4_client {
 	bool asked_record;	  /* ... or was: it may be there */
 	_Atomic bool recorded;	  /* it is; set without the lock */
 	bool interred;		  /* under the lock of burials: nothing is held any more */
-	unsigned busy;		  /* COMPOUNDs between SEQUENCE and their end */
+	unsigned busy;		  /* COMPOUNDs that act for it: its lease does not end before them */
 	unsigned nasked, nreached; /* sessions that want to be called; of them those that can be, as far as is known */
 	uint8_t verf[STATE4_VERF], confirm[STATE4_VERF];
 	struct state4_principal who;
@@ -117,6 +117,7 @@ struct state4_slot {
 	bool cached;	 /* `reply` is all that stood behind the tag */
 	uint32_t status; /* of the COMPOUND */
 	uint64_t sum;	 /* of the call and of who sent it */
+	struct state4_parked *parked; /* while in use; NULL: nobody waits */
 	uint8_t *reply;	 /* malloc'd */
 	uint32_t len;
 };
@@ -315,6 +316,8 @@ struct state4_call {
 	uint32_t len;	 /* bytes of the call's record */
 	bool cache_this;
 	uint64_t sum;	 /* over the call behind its tag and over its principal */
+	struct state4_parked *park; /* what may wait in the slot; NULL: nothing can */
+	bool again;	 /* it has waited: only a reply that is there is of use */
 };
 struct state4_turn {
 	struct state4_session *session; /* set when the request may run, with a slot in use and the client pinned */
@@ -323,17 +326,18 @@ struct state4_turn {
 	struct state4_channel fore;
 	uint32_t flags; /* SEQ4_STATUS */
 	bool probe;	/* state4_back_probe() has something to ask */
+	bool parked;	/* NFS4_OK, nothing else is said: call->park waits */
 	/* NFS4_OK without a session: a replay of this. */
 	bool cached;
 	uint32_t status;
 	uint8_t *reply; /* malloc'd; what stood behind the tag */
 	uint32_t reply_len;
 };
-/* Takes the lock; an nfsstat4. */
+/* Takes the lock; an nfsstat4.  DELAY: it is at work, and cannot be waited for. */
 uint32_t state4_session_turn(struct state4 *s, const struct state4_call *call, struct state4_turn *out);
 /*
- * The request is over: the slot is free, `body` is kept when it is asked for and fits (NULL: not
- * kept).  Takes the lock.  The client's pin stays the caller's.
+ * The request is over: the slot is free, `body` is kept when it is asked for, or waited for by a
+ * retransmission, and fits (NULL: not kept).  Takes the lock.  The client's pin stays the caller's.
  */
 void state4_session_done(struct state4 *s, struct state4_session *n, struct state4_slot *slot,
 			 struct state4_client *c, uint32_t status, const uint8_t *body, uint32_t len);

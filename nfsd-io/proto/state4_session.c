@@ -284,8 +284,34 @@ static void take(struct state4 *s, struct state4_session *n, struct state4_slot 
 	out->client = state4_client_get(c);
 }
 
+static void wake(struct state4_parked *p)
+{
+	if (p)
+		p->wake(p);
+}
+
+/*
+ * RFC 8881 s.2.10.6.2: of a request that is at work already.  Its first connection may be gone, and who
+ * is told DELAY comes back only after long: the answer goes out by this one.  Who is to be woken for it: *old.
+ */
+static uint32_t park(struct state4_slot *slot, const struct state4_call *call, struct state4_turn *out,
+		     struct state4_parked **old)
+{
+	if (call->seqid != slot->seqid)
+		return NFS4ERR_SEQ_MISORDERED;
+	if (!call->park || slot->sum != call->sum || slot->cache_this != call->cache_this)
+		return NFS4ERR_DELAY;
+	*old = slot->parked;
+	if (*old)
+		(*old)->displaced = true;
+	slot->parked = call->park;
+	out->parked = true;
+	return NFS4_OK;
+}
+
 /* Everything is checked before the slot moves: a request refused here can be sent again. */
-static uint32_t turn(struct state4 *s, const struct state4_call *call, struct state4_turn *out)
+static uint32_t turn(struct state4 *s, const struct state4_call *call, struct state4_turn *out,
+		     struct state4_parked **old)
 {
 	struct state4_session *n = state4_session_find(s, call->id);
 	struct state4_slot *slot;
@@ -301,12 +327,12 @@ static uint32_t turn(struct state4 *s, const struct state4_call *call, struct st
 		return NFS4ERR_BADSLOT;
 	slot = &n->slots[call->slot];
 	if (slot->in_use)
-		return call->seqid == slot->seqid ? NFS4ERR_DELAY : NFS4ERR_SEQ_MISORDERED;
+		return park(slot, call, out, old);
 	state4_client_renew(s, n->client);
 	out->flags = state4_back_flags(n);
 	if (call->seqid == slot->seqid)
 		return replay(s, slot, call, out);
-	if (call->seqid != slot->seqid + 1)
+	if (call->seqid != slot->seqid + 1 || call->again)
 		return NFS4ERR_SEQ_MISORDERED;
 	if (call->cache_this && n->fore.max_cached < STATE4_SEQUENCE_REPLY)
 		return NFS4ERR_REP_TOO_BIG_TO_CACHE;
@@ -318,12 +344,14 @@ static uint32_t turn(struct state4 *s, const struct state4_call *call, struct st
 
 uint32_t state4_session_turn(struct state4 *s, const struct state4_call *call, struct state4_turn *out)
 {
+	struct state4_parked *old = NULL;
 	uint32_t status;
 
 	memset(out, 0, sizeof(*out));
 	state4_lock(s);
-	status = turn(s, call, out);
+	status = turn(s, call, out, &old);
 	state4_unlock(s);
+	wake(old);
 	return status;
 }
 
@@ -343,17 +371,22 @@ static void keep_reply(struct state4 *s, struct state4_slot *slot, const uint8_t
 void state4_session_done(struct state4 *s, struct state4_session *n, struct state4_slot *slot,
 			 struct state4_client *c, uint32_t status, const uint8_t *body, uint32_t len)
 {
+	struct state4_parked *parked;
+
 	state4_lock(s);
 	assert(slot->in_use);
+	parked = slot->parked;
+	slot->parked = NULL;
 	slot->in_use = false;
 	slot->status = status;
-	if (slot->cache_this && body && len <= STATE4_CACHED_MAX)
+	if ((slot->cache_this || parked) && body && len <= STATE4_CACHED_MAX)
 		keep_reply(s, slot, body, len);
 	n->in_use--;
 	state4_session_unref(s, n);
 	c->busy--;
 	state4_client_renew(s, c);
 	state4_unlock(s);
+	wake(parked);
 }
 
 void state4_sequence_done(struct req *r, const uint8_t *reply, uint32_t len)

@@ -107,6 +107,7 @@ struct v4 {
 	/* 4.1, set by SEQUENCE; given back by the walker's end through state4_sequence_done() */
 	struct state4_session *session;
 	struct state4_slot *slot;
+	struct state4_parked parked; /* SEQUENCE: waits in a slot for the request it repeats */
 	struct state4_session *probe; /* pinned: when the reply has been sent, its client may be called */
 	/* Whose lease this COMPOUND uses: pinned (4.1 by SEQUENCE, 4.0 by an operation), put at its end. */
 	struct state4_client *client;
@@ -140,6 +141,8 @@ req_step v4_null, v4_compound;
  * which returns what this does; never from inside run().
  */
 enum req_step_result v4_over(struct req *r, uint32_t status);
+/* The same for one that is to run from its start, once more. */
+enum req_step_result v4_again(struct req *r);
 /*
  * Room for `n` more bytes of results, the reply made larger if need be: NFS4_OK, or
  * NFS4ERR_REP_TOO_BIG, _TO_CACHE, RESOURCE (4.0).  To be asked before any side effect.

@@ -95,6 +95,8 @@ static inline struct req *play_req(uint32_t minor, struct state4_client *c, uint
 	cursor_init(&r->reply, r->reply_buf, sizeof(r->reply_buf));
 	v4(r)->minor = minor;
 	v4(r)->client = c ? state4_client_get(c) : NULL;
+	if (c && !minor)
+		c->busy++;
 	return r;
 }
 
@@ -102,6 +104,8 @@ static inline void play_req_free(struct req *r)
 {
 	if (v4(r)->open)
 		state4_open_put(v4(r)->open);
+	if (v4(r)->client && !v4(r)->minor)
+		v4(r)->client->busy--;
 	if (v4(r)->client)
 		state4_client_put(v4(r)->client);
 	free(r);

@@ -129,6 +129,142 @@ START_TEST(a_slot_answers_by_its_state)
 }
 END_TEST
 
+/* --- a request sent again while the first is at work --------------------------------------- */
+
+static unsigned woken;
+
+static void wake(struct state4_parked *p)
+{
+	(void)p;
+	state4_lock(s); /* it is not held */
+	woken++;
+	state4_unlock(s);
+}
+
+static void begin(struct state4_turn *first, bool cache_this)
+{
+	struct state4_call c = call_of(1, 3);
+
+	woken = 0;
+	c.cache_this = cache_this;
+	ck_assert_uint_eq(turn(&c, first), NFS4_OK);
+}
+
+static uint32_t send_again(struct state4_parked *p, bool cache_this, struct state4_turn *t)
+{
+	struct state4_call c = call_of(1, 3);
+
+	c.cache_this = cache_this;
+	c.again = p->wake;
+	c.park = c.again ? NULL : p;
+	p->wake = wake;
+	return turn(&c, t);
+}
+
+START_TEST(a_request_sent_again_waits_for_the_first_and_has_its_reply)
+{
+	struct state4_parked p = {0};
+	struct state4_turn first, t;
+
+	begin(&first, _i);
+	ck_assert_uint_eq(send_again(&p, _i, &t), NFS4_OK);
+	ck_assert(t.parked && !t.session && !woken);
+	done(&first, NFS4ERR_NOENT, "body");
+	ck_assert_uint_eq(woken, 1);
+	ck_assert(!p.displaced);
+	ck_assert_uint_eq(send_again(&p, _i, &t), NFS4_OK);
+	ck_assert(!t.parked && !t.session);
+	/* It is there although nobody had asked for it to be kept. */
+	check_replay(OVER_CACHED, &t);
+	run(2, 3, false, NULL);
+	ck_assert_uint_eq(woken, 1);
+}
+END_TEST
+
+START_TEST(a_reply_that_cannot_be_kept_is_told_as_such)
+{
+	struct state4_parked p = {0};
+	struct state4_turn first, t;
+
+	begin(&first, true);
+	ck_assert_uint_eq(send_again(&p, true, &t), NFS4_OK);
+	done(&first, NFS4ERR_NOENT, NULL);
+	ck_assert_uint_eq(send_again(&p, true, &t), NFS4_OK);
+	check_replay(OVER, &t);
+}
+END_TEST
+
+START_TEST(the_newest_of_those_that_wait_is_answered)
+{
+	struct state4_parked p[3] = {0};
+	struct state4_turn first, t;
+
+	begin(&first, false);
+	for (unsigned i = 0; i < 3; i++) {
+		ck_assert_uint_eq(send_again(&p[i], false, &t), NFS4_OK);
+		ck_assert_uint_eq(woken, i);
+	}
+	ck_assert(p[0].displaced && p[1].displaced && !p[2].displaced);
+	done(&first, NFS4ERR_NOENT, "body");
+	ck_assert_uint_eq(woken, 3);
+	ck_assert_uint_eq(send_again(&p[2], false, &t), NFS4_OK);
+	check_replay(OVER_CACHED, &t);
+}
+END_TEST
+
+START_TEST(only_the_very_same_request_waits)
+{
+	struct state4_parked p = {.wake = wake};
+	struct state4_call c = call_of(1, 3);
+	struct state4_turn first, t;
+
+	begin(&first, false);
+	c.park = &p;
+	c.sum++;
+	ck_assert_uint_eq(turn(&c, &t), NFS4ERR_DELAY);
+	c.sum--;
+	c.cache_this = true;
+	ck_assert_uint_eq(turn(&c, &t), NFS4ERR_DELAY);
+	c.cache_this = false;
+	c.seqid = 2;
+	ck_assert_uint_eq(turn(&c, &t), NFS4ERR_SEQ_MISORDERED);
+	done(&first, NFS4_OK, NULL);
+	ck_assert_uint_eq(woken, 0);
+}
+END_TEST
+
+START_TEST(who_waits_does_not_outlive_the_session)
+{
+	struct state4_parked p = {0};
+	struct state4_turn first, t;
+
+	begin(&first, false);
+	ck_assert_uint_eq(send_again(&p, false, &t), NFS4_OK);
+	/* The operator's word: sessions in use go, too. */
+	ck_assert_int_eq(state4_client_expire(s, (uint32_t)client), 0);
+	ck_assert_uint_eq(woken, 0);
+	done(&first, NFS4_OK, NULL);
+	ck_assert_uint_eq(woken, 1);
+	ck_assert_uint_eq(send_again(&p, false, &t), NFS4ERR_BADSESSION);
+}
+END_TEST
+
+START_TEST(who_has_waited_never_runs)
+{
+	struct state4_parked p = {0};
+	struct state4_call c = call_of(3, 3);
+	struct state4_turn first, t;
+
+	begin(&first, false);
+	ck_assert_uint_eq(send_again(&p, false, &t), NFS4_OK);
+	done(&first, NFS4_OK, NULL);
+	run(2, 3, false, NULL); /* the slot has moved on meanwhile */
+	ck_assert_uint_eq(send_again(&p, false, &t), NFS4ERR_SEQ_MISORDERED);
+	c.again = true;
+	ck_assert_uint_eq(turn(&c, &t), NFS4ERR_SEQ_MISORDERED);
+}
+END_TEST
+
 START_TEST(the_sequence_wraps)
 {
 	struct state4_call c;
@@ -352,6 +488,12 @@ static Suite *suite(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, a_slot_answers_by_its_state, 0, NSTATES * DELTAS * NSAMES);
+	tcase_add_loop_test(t, a_request_sent_again_waits_for_the_first_and_has_its_reply, 0, 2);
+	tcase_add_test(t, a_reply_that_cannot_be_kept_is_told_as_such);
+	tcase_add_test(t, the_newest_of_those_that_wait_is_answered);
+	tcase_add_test(t, only_the_very_same_request_waits);
+	tcase_add_test(t, who_waits_does_not_outlive_the_session);
+	tcase_add_test(t, who_has_waited_never_runs);
 	tcase_add_test(t, the_sequence_wraps);
 	tcase_add_test(t, a_refused_request_does_not_move_its_slot);
 	tcase_add_test(t, an_unknown_session_is_badsession);
