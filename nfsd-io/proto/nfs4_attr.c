@@ -19,7 +19,7 @@ uint32_t v4_getattr(struct req *r)
 	v4_attr_and(&asked, &known);
 	status = v4_object_current(r, &asked, &o);
 	if (!status)
-		status = v4_room(r, v4_attr_room(&asked));
+		status = v4_room(r, v4_attr_room(&asked, &o));
 	if (!status)
 		v4_attr_put(&r->reply, r, &asked, &o, NFS4_OK);
 	return status;
@@ -101,7 +101,7 @@ static bool same_bytes(struct cursor *theirs, struct cursor *ours)
 static bool same_value(struct req *r, unsigned attr, const struct v4_object *o, struct cursor *theirs)
 {
 	struct cursor ours;
-	uint8_t buf[128];
+	uint8_t buf[64 + IDMAP_MAX];
 	size_t len;
 
 	cursor_init(&ours, buf, sizeof(buf));

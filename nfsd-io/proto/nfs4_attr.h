@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
+#include "nfsd-io/proto/idmap.h"
 #include "nfsd-io/proto/v4.h"
 
 /* What attributes are told of. */
@@ -23,6 +24,7 @@ struct v4_object {
 	uint64_t fsid[2];
 	uint64_t mounted_on;
 	uint32_t maxlink;
+	struct idmap_text owner, group;
 };
 
 bool v4_attr_has(const struct v4_attrs *a, unsigned attr);
@@ -38,6 +40,8 @@ bool v4_attr_within(const struct v4_attrs *a, const struct v4_attrs *all);
 bool v4_attr_writeonly(uint32_t minor, const struct v4_attrs *a);
 /* Any that needs v4_object_space(). */
 bool v4_attr_needs_space(const struct v4_attrs *a);
+/* Any that needs v4_object_owners(). */
+bool v4_attr_needs_owners(const struct v4_attrs *a);
 /* bitmap4 at the cursor, `beyond` set when a bit lies in a word that is not kept. */
 uint32_t v4_attr_get(struct cursor *c, struct v4_attrs *out, bool *beyond);
 
@@ -49,11 +53,16 @@ int v4_object_found(struct v4_object *o, const struct export *e, int fd, const s
 void v4_object_seen(struct v4_object *o, const struct export *e, const struct statx *x, const struct fh *fh);
 /* For v4_attr_needs_space(): 0 or -errno. */
 int v4_object_space(struct v4_object *o, int fd);
+/*
+ * For v4_attr_needs_owners(): the texts for who owns it, or V4_ELSEWHERE on a worker that would
+ * have to look up.  An offload thread that looks up is the server itself afterwards.
+ */
+uint32_t v4_object_owners(struct req *r, struct v4_object *o);
 /* The current object, opened if need be, with what `asked` takes; an nfsstat4 or V4_ELSEWHERE. */
 uint32_t v4_object_current(struct req *r, const struct v4_attrs *asked, struct v4_object *o);
 
 /* Bytes v4_attr_put() takes at most. */
-uint32_t v4_attr_room(const struct v4_attrs *asked);
+uint32_t v4_attr_room(const struct v4_attrs *asked, const struct v4_object *o);
 /*
  * fattr4: those of `asked` (supported ones only) that the object has, in order.  `error`: what
  * rdattr_error says.

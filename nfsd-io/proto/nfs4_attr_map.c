@@ -122,6 +122,11 @@ bool v4_attr_writeonly(uint32_t minor, const struct v4_attrs *a)
 	       (minor >= 2 && v4_attr_has(a, FATTR4_MODE_UMASK));
 }
 
+bool v4_attr_needs_owners(const struct v4_attrs *a)
+{
+	return v4_attr_has(a, FATTR4_OWNER) || v4_attr_has(a, FATTR4_OWNER_GROUP);
+}
+
 bool v4_attr_needs_space(const struct v4_attrs *a)
 {
 	static const struct v4_attrs space = {{

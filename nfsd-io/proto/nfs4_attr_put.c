@@ -7,7 +7,6 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
-#include "nfsd-io/proto/idmap.h"
 #include "nfsd-io/proto/nfs4_attr.h"
 #include "nfsd-io/proto/state4.h"
 
@@ -74,14 +73,6 @@ static void put_rawdev(struct cursor *c, const struct stat *st)
 
 	cursor_put_u32(c, dev ? major(st->st_rdev) : 0);
 	cursor_put_u32(c, dev ? minor(st->st_rdev) : 0);
-}
-
-static void put_owner(struct cursor *c, uint32_t id)
-{
-	char text[IDMAP_MAX];
-	uint32_t len = idmap_text(id, text);
-
-	cursor_put_opaque(c, text, len);
 }
 
 static void put_word0(struct cursor *c, const struct req *r, unsigned attr, const struct v4_object *o,
@@ -189,10 +180,10 @@ static void put_word1(struct cursor *c, unsigned attr, const struct v4_object *o
 		cursor_put_u32(c, (uint32_t)o->st.st_nlink);
 		return;
 	case FATTR4_OWNER:
-		put_owner(c, o->st.st_uid);
+		cursor_put_opaque(c, o->owner.text, o->owner.len);
 		return;
 	case FATTR4_OWNER_GROUP:
-		put_owner(c, o->st.st_gid);
+		cursor_put_opaque(c, o->group.text, o->group.len);
 		return;
 	case FATTR4_RAWDEV:
 		put_rawdev(c, &o->st);
@@ -262,7 +253,7 @@ void v4_attr_put_value(struct cursor *c, const struct req *r, unsigned attr, con
 }
 
 /* Of a value, at most: 16 but where it is more; what is less does not matter. */
-uint32_t v4_attr_room(const struct v4_attrs *asked)
+uint32_t v4_attr_room(const struct v4_attrs *asked, const struct v4_object *o)
 {
 	uint32_t n = 4 + 4 * V4_ATTR_WORDS + 4;
 
@@ -271,9 +262,9 @@ uint32_t v4_attr_room(const struct v4_attrs *asked)
 	if (v4_attr_has(asked, FATTR4_FILEHANDLE))
 		n += HANDLE_MAX;
 	if (v4_attr_has(asked, FATTR4_OWNER))
-		n += IDMAP_MAX;
+		n += o->owner.len;
 	if (v4_attr_has(asked, FATTR4_OWNER_GROUP))
-		n += IDMAP_MAX;
+		n += o->group.len;
 	return n;
 }
 

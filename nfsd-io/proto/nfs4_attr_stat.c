@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "nfsd-io/core/attr.h"
@@ -95,7 +96,33 @@ int v4_object_space(struct v4_object *o, int fd)
 	return 0;
 }
 
-uint32_t v4_object_current(struct req *r, const struct v4_attrs *asked, struct v4_object *o)
+static int tell_owners(struct idmap *m, bool may_block, struct v4_object *o)
+{
+	struct timespec now;
+	int err;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	err = idmap_tell(m, HOSTDB_USERS, o->st.st_uid, may_block, (uint64_t)now.tv_sec, &o->owner);
+	if (!err)
+		err = idmap_tell(m, HOSTDB_GROUPS, o->st.st_gid, may_block, (uint64_t)now.tv_sec,
+				 &o->group);
+	return err;
+}
+
+uint32_t v4_object_owners(struct req *r, struct v4_object *o)
+{
+	int err = tell_owners(r->env->idmap, false, o);
+
+	if (!err)
+		return NFS4_OK;
+	if (v4(r)->worker)
+		return V4_ELSEWHERE;
+	/* As the server: whose name is looked up is nobody's business. */
+	err = cred_assume(NULL);
+	return status_nfs4(err ? err : tell_owners(r->env->idmap, true, o));
+}
+
+static uint32_t find_object(struct req *r, const struct v4_attrs *asked, struct v4_object *o)
 {
 	uint32_t status;
 	int err;
@@ -112,4 +139,11 @@ uint32_t v4_object_current(struct req *r, const struct v4_attrs *asked, struct v
 	if (!err && v4_attr_needs_space(asked))
 		err = v4_object_space(o, r->file->path_fd);
 	return status_nfs4(err);
+}
+
+uint32_t v4_object_current(struct req *r, const struct v4_attrs *asked, struct v4_object *o)
+{
+	uint32_t status = find_object(r, asked, o);
+
+	return !status && v4_attr_needs_owners(asked) ? v4_object_owners(r, o) : status;
 }

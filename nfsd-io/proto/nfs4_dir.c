@@ -43,7 +43,7 @@ static uint32_t put_entry(struct req *r, struct page *p, const struct entry *e)
 	static const struct v4_attrs error_only = {{UINT32_C(1) << FATTR4_RDATTR_ERROR}};
 	uint32_t len = (uint32_t)strlen(e->name), info = 12 + ((len + 3) & ~3u), n;
 	size_t at = cursor_pos(&r->reply);
-	uint32_t status = v4_room(r, 4 + info + v4_attr_room(&p->asked) + 8);
+	uint32_t status = v4_room(r, 4 + info + v4_attr_room(&p->asked, &e->o) + 8);
 
 	if (status)
 		return p->entries ? (uint32_t)NFS4ERR_TOOSMALL : status;
@@ -141,6 +141,12 @@ static int find_attributes(struct req *r, struct page *p, int dirfd, struct entr
 	return err;
 }
 
+/* Told at the end, for a look-up is done as the server. */
+static uint32_t owners(struct req *r, const struct page *p, struct entry *e)
+{
+	return v4_attr_needs_owners(&p->asked) ? v4_object_owners(r, &e->o) : (uint32_t)NFS4_OK;
+}
+
 /* --- of a directory --- */
 
 static uint32_t one(struct req *r, struct page *p, int dirfd, const struct dirent64 *d)
@@ -158,6 +164,10 @@ static uint32_t one(struct req *r, struct page *p, int dirfd, const struct diren
 	if (err == -ENOENT || (err == -EXDEV && !v4_attr_has(&p->asked, FATTR4_RDATTR_ERROR)))
 		return NFS4_OK;
 	e.status = err == -EXDEV ? (uint32_t)NFS4ERR_ACCESS : status_nfs4(err);
+	if (!e.status)
+		e.status = owners(r, p, &e);
+	if (!e.status)
+		e.status = status_nfs4(act_as_caller(r));
 	if (e.status && !v4_attr_has(&p->asked, FATTR4_RDATTR_ERROR))
 		return e.status;
 	return put_entry(r, p, &e);
@@ -231,6 +241,8 @@ static uint32_t list_nodes(struct req *r, struct page *p)
 		if (e.cookie <= p->cookie || !pseudo_visible(r, n->children[i]))
 			continue;
 		e.status = status_nfs4(node_attributes(r, p, n->children[i], &e));
+		if (!e.status)
+			e.status = owners(r, p, &e);
 		if (e.status && !v4_attr_has(&p->asked, FATTR4_RDATTR_ERROR))
 			return e.status;
 		status = put_entry(r, p, &e);

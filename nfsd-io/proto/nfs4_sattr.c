@@ -34,16 +34,16 @@ static void get_settime(struct cursor *c, enum sattr_time *how, struct timespec 
 }
 
 /* As the server: whose name is looked up is nobody's business. */
-static uint32_t get_owner(struct cursor *c, int (*lookup)(const char *, uint32_t, uint32_t *), uint32_t *id)
+static uint32_t get_owner(struct req *r, struct cursor *c, enum hostdb db, uint32_t *id)
 {
 	uint32_t len;
 	const char *text = (const char *)cursor_get_opaque(c, UINT32_MAX, &len);
-	int err = text ? lookup(text, len, id) : 0;
+	int err = text ? idmap_understand(r->env->idmap, db, text, len, id) : 0;
 
 	return err == -ENOENT ? NFS4ERR_BADOWNER : status_nfs4(err);
 }
 
-static uint32_t get_value(struct cursor *c, unsigned attr, struct sattr *s)
+static uint32_t get_value(struct req *r, struct cursor *c, unsigned attr, struct sattr *s)
 {
 	struct timespec dropped;
 
@@ -58,10 +58,10 @@ static uint32_t get_value(struct cursor *c, unsigned attr, struct sattr *s)
 		return NFS4_OK;
 	case FATTR4_OWNER:
 		s->set_uid = true;
-		return get_owner(c, idmap_user, &s->uid);
+		return get_owner(r, c, HOSTDB_USERS, &s->uid);
 	case FATTR4_OWNER_GROUP:
 		s->set_gid = true;
-		return get_owner(c, idmap_group, &s->gid);
+		return get_owner(r, c, HOSTDB_GROUPS, &s->gid);
 	case FATTR4_TIME_ACCESS_SET:
 		get_settime(c, &s->set_atime, &s->atime);
 		return NFS4_OK;
@@ -109,7 +109,7 @@ static uint32_t decode(struct req *r, bool beyond, const uint8_t *vals, uint32_t
 	cursor_init_const(&c, vals, len);
 	for (unsigned i = 0; i < V4_ATTR_WORDS; i++)
 		for (uint32_t w = out->asked.word[i]; w; w &= w - 1) {
-			status = get_value(&c, 32 * i + (unsigned)__builtin_ctz(w), &out->s);
+			status = get_value(r, &c, 32 * i + (unsigned)__builtin_ctz(w), &out->s);
 			first = first ? first : status;
 		}
 	if (!cursor_ok(&c) || cursor_left(&c))

@@ -67,6 +67,7 @@ struct req_stats {
 #define REQ_VERS4(minor) (2u << (minor))
 #define REQ_VERS4_ALL (REQ_VERS4(0) | REQ_VERS4(1) | REQ_VERS4(2))
 
+struct idmap;
 struct state4;
 
 /* What the protocol needs from the process; one for all workers unless noted. */
@@ -83,6 +84,7 @@ struct proto_env {
 	unsigned versions_off;	      /* REQ_VERS3, REQ_VERS4(): not served */
 	const char *state_dir;	      /* may be NULL: exclusive-create verifiers go elsewhere */
 	struct mountlist *mounts;     /* MOUNT DUMP's list */
+	struct idmap *idmap;	      /* how NFSv4 tells owners; NULL: as numbers */
 	struct state4 *state;	      /* NFSv4; NULL: version 4 is not served */
 	/* The current export table, counted for the caller. */
 	struct export_table *(*exports)(void *arg);

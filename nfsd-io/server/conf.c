@@ -22,6 +22,10 @@
 #define WARNINGS_MAX 500
 #define ERRORS_MAX 1000
 
+/* A name of some length must fit before it (IDMAP_MAX). */
+#define DOMAIN_MAX 80
+#define DOMAIN_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_"
+
 struct load {
 	struct conf *c;
 	struct conf_errors *e;
@@ -362,6 +366,17 @@ static void drop_if_empty(char **field)
 	}
 }
 
+/* As libnfsidmap, which clients use, but without a look into the DNS. */
+static char *host_domain(void)
+{
+	char host[256] = "";
+	const char *dot;
+
+	gethostname(host, sizeof(host) - 1);
+	dot = strchr(host, '.');
+	return strdup(dot && dot[1] ? dot + 1 : "localdomain");
+}
+
 /* Values that follow from others. */
 static int derive(struct conf *c)
 {
@@ -378,6 +393,8 @@ static int derive(struct conf *c)
 	if (!*c->key_file && !err)
 		err = replace(&c->key_file,
 			      asprintf(&key, "%s/fh.key", c->state_dir) < 0 ? NULL : key);
+	if (c->idmap_names && !*c->domain && !err)
+		err = replace(&c->domain, host_domain());
 	/* --export says what to serve: the standard files are read besides only when asked for. */
 	if (c->nexport_args && !set_by_operator(c, "exports", "file"))
 		*c->exports_file = '\0';
@@ -413,6 +430,9 @@ int conf_load(struct conf *c, const struct conf_options *o, struct conf_errors *
 		err = derive(c);
 	if (err)
 		conf_error(e, false, "state directory: %s", strerror(-err));
+	if (c->domain && (strlen(c->domain) > DOMAIN_MAX ||
+			  c->domain[strspn(c->domain, DOMAIN_CHARS)]))
+		conf_error(e, false, "[nfsd] domain: not the name of a domain");
 	if (!c->vers3 && (!c->vers4 || !(c->vers40 || c->vers41 || c->vers42)))
 		conf_error(e, false, "[nfsd] vers3, vers4: no version is left to be served");
 	return conf_nerrors(e) > before ? -1 : 0;

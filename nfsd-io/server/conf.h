@@ -49,6 +49,8 @@ struct conf {
 	char *numa;       /* a place_wish, as written */
 	bool vers3, vers4, vers40, vers41, vers42;
 	unsigned lease_s, grace_s; /* NFSv4 */
+	bool idmap_names; /* NFSv4's owners are told as name@domain */
+	char *domain;     /* never empty with idmap_names */
 	uint32_t max_read, max_write; /* bytes */
 	unsigned max_connections;
 	enum { CONF_RPCBIND_AUTO, CONF_RPCBIND_Y, CONF_RPCBIND_N } rpcbind;

@@ -7,6 +7,7 @@
 #include "nfsd-io/server/conf_value.h"
 
 static const char *const words_rpcbind[] = {"auto", "y", "n", NULL};
+static const char *const words_idmap[] = {"numeric", "names", NULL};
 static const char *const words_engine[] = {"auto", "io_uring", "threads", NULL};
 static const char *const words_reply[] = {"auto", "sendmsg", "splice", "zerocopy", NULL};
 static const char *const words_receive[] = {"recv", "splice", NULL};
@@ -38,6 +39,10 @@ const struct conf_key conf_table[] = {
 	 "seconds an NFSv4 client may be silent before others can take what it holds"},
 	{"nfsd", "grace-time", CONF_NUMBER, AT(grace_s), 1, 3600, NULL, "90", RESTART, 0,
 	 "seconds NFSv4 clients have to reclaim after a start; none when no client was recorded"},
+	{"nfsd", "idmap", CONF_WORD, AT(idmap_names), 0, 0, words_idmap, "numeric", RESTART, 0,
+	 "how NFSv4 tells owners: numeric, or names: name@domain"},
+	{"nfsd", "domain", CONF_STRING, AT(domain), 0, 0, NULL, "", RESTART, 0,
+	 "with idmap = names: their NFSv4 domain; empty = that of this host's name, or localdomain"},
 	{"nfsd", "max-read", CONF_SIZE, AT(max_read), 4096, 1 << 20, NULL, "1M", RESTART, 0,
 	 "largest READ, bytes"},
 	{"nfsd", "max-write", CONF_SIZE, AT(max_write), 4096, 1 << 20, NULL, "1M", RESTART, 0,
@@ -139,8 +144,8 @@ static const struct {
 	{"lockd", NULL, -1, "locking (NLM) is not served"},
 	{"statd", NULL, -1, "locking (NLM) is not served"},
 	{"sm-notify", NULL, -1, "locking (NLM) is not served"},
-	{"nfsdcld", NULL, -1, "NFSv4 is not served by this version"},
-	{"nfsdcltrack", NULL, -1, "NFSv4 is not served by this version"},
+	{"nfsdcld", NULL, -1, "the server records NFSv4's clients itself"},
+	{"nfsdcltrack", NULL, -1, "the server records NFSv4's clients itself"},
 	{"gssd", NULL, -1, "Kerberos is not served"},
 	{"svcgssd", NULL, -1, "Kerberos is not served"},
 	{"nfsrahead", NULL, -1, "belongs to the client"},

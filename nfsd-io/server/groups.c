@@ -6,17 +6,19 @@
 #include <errno.h>
 #include <grp.h>
 #include <pthread.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "nfsd-io/proto/hostdb.h"
+
 #define SLOTS 1024
 #define KNOWN_SECONDS 600
 #define UNKNOWN_SECONDS 60
 #define GIDS_MAX 65536 /* NGROUPS_MAX */
+#define NAME_BYTES 256 /* of a user, with its end */
 
 struct entry {
 	bool used;
@@ -110,33 +112,6 @@ static void to_cache(struct groups *g, uid_t uid, gid_t gid, const gid_t *gids, 
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* 0 with the name malloc'd, -ENOENT unknown, or what stopped the database. */
-static int name_of(uid_t uid, char **name)
-{
-	struct passwd pw, *found;
-	size_t len = 4096;
-	char *buf = NULL;
-	int err;
-
-	do {
-		free(buf);
-		buf = malloc(len);
-		if (!buf)
-			return -ENOMEM;
-		err = getpwuid_r(uid, &pw, buf, len, &found);
-		len *= 4;
-	} while (err == ERANGE && len < 8u << 20);
-	if (found && !err)
-		*name = strdup(pw.pw_name);
-	free(buf);
-	/* getpwuid_r(3): these all mean "no such user". */
-	if (!found && (!err || err == ENOENT || err == ESRCH || err == EBADF || err == EPERM))
-		return -ENOENT;
-	if (err)
-		return -err;
-	return *name ? 0 : -ENOMEM;
-}
-
 static int ask(const char *name, gid_t gid, gid_t **gids, unsigned *n)
 {
 	int room = 64, got;
@@ -168,14 +143,14 @@ static int ask(const char *name, gid_t gid, gid_t **gids, unsigned *n)
 
 int groups_lookup(struct groups *g, uid_t uid, gid_t gid, gid_t **gids, unsigned *n)
 {
-	char *name = NULL;
+	char name[NAME_BYTES];
 	int err = from_cache(g, uid, gid, gids, n);
 
 	if (err)
 		return err < 0 ? err : 0;
 	*gids = NULL;
 	*n = 0;
-	err = name_of(uid, &name);
+	err = hostdb_name(HOSTDB_USERS, uid, name, sizeof(name));
 	if (err == -ENOENT) {
 		to_cache(g, uid, gid, NULL, 0, UNKNOWN_SECONDS);
 		return 0;
@@ -184,6 +159,5 @@ int groups_lookup(struct groups *g, uid_t uid, gid_t gid, gid_t **gids, unsigned
 		err = ask(name, gid, gids, n);
 	if (!err)
 		to_cache(g, uid, gid, *gids, *n, KNOWN_SECONDS);
-	free(name);
 	return err;
 }

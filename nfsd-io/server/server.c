@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "nfsd-io/core/pathmap.h"
+#include "nfsd-io/proto/idmap.h"
 #include "nfsd-io/proto/mount3.h"
 #include "nfsd-io/proto/state4.h"
 #include "nfsd-io/server/clientdir.h"
@@ -504,6 +505,7 @@ int server_reload(struct server *s, struct conf_errors *e)
 		c = server_conf(s);
 		log_set(c->log_level, c->log_ratelimit_ns);
 		groups_flush(s->groups);
+		idmap_flush(s->env.idmap);
 		log_line(LOG_NOTICE, "reloaded");
 	}
 	announce(s);

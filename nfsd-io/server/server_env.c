@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "nfsd-io/proto/idmap.h"
 #include "nfsd-io/proto/mountlist.h"
 #include "nfsd-io/proto/state4.h"
 #include "nfsd-io/server/back.h"
@@ -81,6 +82,8 @@ int server_env_make(struct server *s, const struct conf *c)
 	err = connreg_new(&s->conns);
 	if (!err)
 		err = groups_new(&s->groups);
+	if (!err && c->idmap_names)
+		err = idmap_new(&env->idmap, c->domain);
 	if (!err)
 		err = mountlist_new(&env->mounts);
 	if (!err)
@@ -109,6 +112,7 @@ void server_env_free(struct proto_env *env)
 		drc_free(env->drc);
 	if (env->mounts)
 		mountlist_free(env->mounts);
+	idmap_free(env->idmap);
 	if (env->key)
 		handle_key_free(env->key);
 }

@@ -126,6 +126,22 @@ START_TEST(every_type_of_value_is_read)
 }
 END_TEST
 
+START_TEST(owners_have_a_domain_when_they_have_names)
+{
+	ck_assert_int_eq(load_text(""), 0);
+	ck_assert(!c.idmap_names && !*c.domain);
+	conf_free(&c);
+	ck_assert_int_eq(load_text("[nfsd]\nidmap = names\n"), 0);
+	ck_assert(c.idmap_names && *c.domain && !strchr(c.domain, '@'));
+	conf_free(&c);
+	ck_assert_int_eq(load_text("[nfsd]\nidmap = names\ndomain = nfs.example.org\n"), 0);
+	ck_assert_str_eq(c.domain, "nfs.example.org");
+	conf_free(&c);
+	ck_assert_int_eq(load_text("[nfsd]\nidmap = names\ndomain = a@b\n"), -1);
+	ck_assert_uint_eq(e.n, 1);
+}
+END_TEST
+
 START_TEST(all_errors_are_told_in_one_run_with_their_lines)
 {
 	ck_assert_int_eq(load_text("[io]\n"
@@ -445,6 +461,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, empty_file_gives_the_defaults);
 	tcase_add_test(t, every_type_of_value_is_read);
+	tcase_add_test(t, owners_have_a_domain_when_they_have_names);
 	tcase_add_test(t, all_errors_are_told_in_one_run_with_their_lines);
 	tcase_add_test(t, words_of_knfsd_that_mean_nothing_here_are_warned_about_precisely);
 	tcase_add_test(t, a_placement_that_is_none_is_refused);
