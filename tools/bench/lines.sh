@@ -48,6 +48,7 @@ line mix-4k-70-30 over "$both" -w mix -m 70 -s 4K -R 1 -d 32 -T $T -t $SMALL
 
 # A file six times the memory the server has.
 quick line big-write new "direct@$LIMIT buffered@$LIMIT ganesha@$LIMIT" -s 1M -t $((6 * LIMIT))
+line big-write-qd1 new "direct@$LIMIT buffered@$LIMIT" -s 1M -d 1 -t $((6 * LIMIT))
 quick line big-read own "direct@$LIMIT buffered@$LIMIT ganesha@$LIMIT" -w read -s 1M -t $((6 * LIMIT))
 
 # Names.  RFC 1813 wants them on stable storage before the reply; ganesha's VFS leaves that to the file system, as `async` does.
