@@ -38,13 +38,15 @@ includes() {
 		sed -E 's/^([^:]*:[0-9]+:).*include[[:space:]]*([<"][^>"]*[>"]).*/\1\2/'
 }
 
+all=$(includes "${tree[@]}")
+
 # Fails and names the lines when something else is included.
 only() { # FOLDER PATTERN
-	! includes "$1" | grep -vE ":($2)\$"
+	! grep "^$1/" <<<"$all" | grep -vE ":($2)\$"
 }
 
 reserved() { # HEADER-PATTERN FILE-PATTERN
-	! includes "${tree[@]}" | grep -E ":($1)\$" | grep -vE "^($2|tests/.*):[0-9]+:"
+	! grep -E ":($1)\$" <<<"$all" | grep -vE "^($2|tests/.*):[0-9]+:"
 }
 
 for folder in policy rpc nfsd-io/core nfsd-io/proto nfsd-io/server nfsd-io/ganesha tools; do
@@ -56,7 +58,7 @@ for ((i = 0; i < ${#alone[@]}; i += 2)); do
 done
 
 # Without the quotes' search path, "rpc/..." and <rpc/...> would be mixed up.
-relative() { ! includes "${tree[@]}" | grep -E ':"[^/"]*"$' | grep -v ':"config.h"$'; }
+relative() { ! grep -E ':"[^/"]*"$' <<<"$all" | grep -v ':"config.h"$'; }
 ok "our headers are named from the top" relative
 
 # A lock nobody knows about is a lock nobody can order.
@@ -69,22 +71,19 @@ locks() {
 }
 ok "every file with a lock is in HACKING.md's order" locks
 
-guards() {
-	local f bad=0
-	while read -r f; do
-		grep -q '^#ifndef [A-Z0-9_]*_H$' "$f" || { echo "$f"; bad=1; }
-	done < <(find "${tree[@]}" -name '*.h' ! -path 'rpc/nfs[34].h' ! -path 'rpc/mount.h')
-	return $bad
+# The names on standard input of files that have no line of PATTERN among their first LINES.
+lack() { # LINES PATTERN
+	xargs awk -v n="$1" -v pattern="$2" 'FNR > n { nextfile } $0 ~ pattern { found[FILENAME] }
+		END { for (i = 1; i < ARGC; i++) if (!(ARGV[i] in found)) { print ARGV[i]; bad = 1 } exit bad }'
 }
+
+guards() { find "${tree[@]}" -name '*.h' ! -path 'rpc/nfs[34].h' ! -path 'rpc/mount.h' | lack 1000 '^#ifndef [A-Z0-9_]*_H$'; }
 ok "every header has its guard" guards
 
 spdx() {
-	local f bad=0
-	while read -r f; do
-		head -2 "$f" | grep -q 'SPDX-License-Identifier: LGPL-2.1-or-later' || { echo "$f"; bad=1; }
-	done < <(find "${tree[@]}" ! -path 'rpc/nfs[34].[ch]' ! -path 'rpc/mount.[ch]' \
-		\( -name '*.[chx]' -o -name '*.sh' -o -path 'tests/e2e/*.t' -o -path 'tests/kernel/*.t' \))
-	return $bad
+	find "${tree[@]}" ! -path 'rpc/nfs[34].[ch]' ! -path 'rpc/mount.[ch]' \
+		\( -name '*.[chx]' -o -name '*.sh' -o -path 'tests/e2e/*.t' -o -path 'tests/kernel/*.t' \) |
+		lack 2 'SPDX-License-Identifier: LGPL-2.1-or-later'
 }
 ok "every source names its license" spdx
 tap_done
