@@ -72,9 +72,19 @@ static int lane_start(struct nfsdio *n, struct nfsdio_lane *l)
 	return 0;
 }
 
+static void name_engine(struct nfsdio *n)
+{
+	if (n->nlanes)
+		snprintf(n->engine, sizeof(n->engine), "%s: %s", ring_engine_name(n->lane[0].ring),
+			 ring_engine_why(n->lane[0].ring));
+	else
+		snprintf(n->engine, sizeof(n->engine), "inline: on the callers' threads");
+}
+
 int nfsdio_new(struct nfsdio **out, const struct nfsdio_params *p)
 {
 	struct nfsdio_params with = p ? *p : (struct nfsdio_params){ 0 };
+	unsigned lanes;
 	struct nfsdio *n;
 	int ret = 0;
 
@@ -83,14 +93,16 @@ int nfsdio_new(struct nfsdio **out, const struct nfsdio_params *p)
 	with.max_bytes = with.max_bytes ? with.max_bytes : 16 << 20;
 	if (with.threads > 1024 || with.max_io > 1 << 30 || with.max_bytes >> 20 > 1 << 20)
 		return -EINVAL;
-	n = calloc(1, sizeof(*n) + with.threads * sizeof(n->lane[0]));
+	lanes = with.engine == NFSDIO_ENGINE_INLINE ? 0 : with.threads;
+	n = calloc(1, sizeof(*n) + lanes * sizeof(n->lane[0]));
 	if (!n)
 		return -ENOMEM;
 	n->p = with;
 	verifier_init(&n->verifier);
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_cond_init(&n->idle, NULL);
-	while (ret == 0 && n->nlanes < with.threads) {
+	pthread_cond_init(&n->room, NULL);
+	while (ret == 0 && n->nlanes < lanes) {
 		ret = lane_start(n, &n->lane[n->nlanes]);
 		n->nlanes += ret == 0;
 	}
@@ -98,8 +110,7 @@ int nfsdio_new(struct nfsdio **out, const struct nfsdio_params *p)
 		nfsdio_free(n);
 		return ret;
 	}
-	snprintf(n->engine, sizeof(n->engine), "%s: %s", ring_engine_name(n->lane[0].ring),
-		 ring_engine_why(n->lane[0].ring));
+	name_engine(n);
 	*out = n;
 	return 0;
 }
@@ -118,6 +129,8 @@ void nfsdio_free(struct nfsdio *n)
 		sem_destroy(&n->lane[i].ready);
 	}
 	nfsdio_req_drop(n);
+	nfsdio_seat_drop(n);
+	pthread_cond_destroy(&n->room);
 	pthread_cond_destroy(&n->idle);
 	pthread_mutex_destroy(&n->lock);
 	free(n);

@@ -8,6 +8,10 @@
  * and does not wait for I/O; completions are told by a callback on one of the
  * library's threads, which may start further operations but must not block.
  * Functions return 0 or -errno.  See nfsdio(3).
+ *
+ * With NFSDIO_ENGINE_INLINE there are no such threads: an operation is carried
+ * out by the thread that starts it, and its callback called, before the
+ * function returns.  For programs whose threads would only wait for it.
  */
 #ifndef NFSDIO_H
 #define NFSDIO_H
@@ -29,7 +33,7 @@ struct nfsdio;
 struct nfsdio_file;
 struct nfsdio_cred;
 
-enum nfsdio_engine { NFSDIO_ENGINE_AUTO, NFSDIO_ENGINE_IO_URING, NFSDIO_ENGINE_THREADS };
+enum nfsdio_engine { NFSDIO_ENGINE_AUTO, NFSDIO_ENGINE_IO_URING, NFSDIO_ENGINE_THREADS, NFSDIO_ENGINE_INLINE };
 enum nfsdio_mode { NFSDIO_BUFFERED, NFSDIO_DONTCACHE, NFSDIO_DIRECT };
 enum nfsdio_rule { NFSDIO_SEED, NFSDIO_PAGE, NFSDIO_MAINLINE, NFSDIO_DONTCACHE_ENDS };
 enum nfsdio_stable { NFSDIO_UNSTABLE, NFSDIO_DATA_SYNC, NFSDIO_FILE_SYNC }; /* RFC 1813 stable_how */
@@ -37,9 +41,9 @@ enum nfsdio_direction { NFSDIO_READ, NFSDIO_WRITE };
 
 struct nfsdio_params {
 	enum nfsdio_engine engine;
-	unsigned threads;   /* 0 = 1 */
+	unsigned threads;   /* 0 = 1; INLINE: none */
 	uint32_t max_io;    /* bytes of the largest READ or WRITE; 0 = 1 MiB */
-	uint64_t max_bytes; /* in flight per thread; more waits its turn; 0 = 16 MiB */
+	uint64_t max_bytes; /* in flight per thread (INLINE: of all); more waits its turn; 0 = 16 MiB */
 };
 
 struct nfsdio_file_params {

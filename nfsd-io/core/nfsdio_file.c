@@ -16,7 +16,7 @@
 
 _Static_assert(DIO_DISPOSITION_COUNT <= NFSDIO_DECISIONS, "nfsdio_stats has room for each decision");
 _Static_assert((int)NFSDIO_DIRECT == DIO_MODE_DIRECT && (int)NFSDIO_DONTCACHE_ENDS == DIO_RULE_DONTCACHE_ENDS &&
-	       (int)NFSDIO_FILE_SYNC == IO_FILE_SYNC && (int)NFSDIO_ENGINE_THREADS == RING_THREADS,
+	       (int)NFSDIO_FILE_SYNC == IO_FILE_SYNC && (int)NFSDIO_ENGINE_INLINE == RING_INLINE,
 	       "the public numbers are the internal ones");
 
 static bool reads_dontcache(int fd)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the public library's files share: nfsdio.c threads, nfsdio_file.c files, nfsdio_req.c operations. */
+/*
+ * What the public library's files share: nfsdio.c threads, nfsdio_file.c
+ * files, nfsdio_req.c operations, nfsdio_seat.c what those on the callers'
+ * own threads need.
+ */
 #ifndef CORE_NFSDIO_INT_H
 #define CORE_NFSDIO_INT_H
 
@@ -21,6 +25,13 @@ struct nfsdio_lane {
 	struct nfsdio_req *queue, **tail;
 };
 
+/* What one operation on its caller's thread needs; his while it lasts. */
+struct nfsdio_seat {
+	struct nfsdio_seat *next;
+	struct ring *ring;
+	struct buf buf; /* room for any READ or WRITE; base NULL until somebody needs it */
+};
+
 /* Does a device's file system take RWF_DONTCACHE?  One place for several devices: the last asked about. */
 #define NFSDIO_DEVICES 16
 struct nfsdio_dontcache {
@@ -33,12 +44,17 @@ struct nfsdio {
 	struct verifier verifier;
 	char engine[192];
 	atomic_uint next_lane;
-	pthread_mutex_t lock; /* inflight, spare, dontcache */
+	pthread_mutex_t lock; /* all down to dontcache */
 	pthread_cond_t idle;
 	uint64_t inflight;
 	struct nfsdio_req *spare; /* for reuse */
+	/* Callers' threads; first come, first served by number. */
+	pthread_cond_t room;
+	struct nfsdio_seat *seats; /* free, the last used first */
+	uint64_t seated; /* bytes of who has a seat */
+	uint64_t asked, served;
 	struct nfsdio_dontcache dontcache[NFSDIO_DEVICES];
-	unsigned nlanes;
+	unsigned nlanes; /* 0: on the callers' threads */
 	struct nfsdio_lane lane[];
 };
 
@@ -49,6 +65,14 @@ struct nfsdio_file {
 	bool owns_fds;
 	atomic_uint busy; /* operations in flight */
 };
+
+/* A seat for `count` bytes, as soon as there is room for them; NULL: no memory or descriptors. */
+struct nfsdio_seat *nfsdio_seat_take(struct nfsdio *n, uint32_t count);
+/* Its buffer, which stays with the seat, or NULL. */
+struct buf *nfsdio_seat_buf(struct nfsdio *n, struct nfsdio_seat *s);
+void nfsdio_seat_leave(struct nfsdio *n, struct nfsdio_seat *s, uint32_t count);
+/* Free those there are; all are free. */
+void nfsdio_seat_drop(struct nfsdio *n);
 
 /* Free what nfsdio_req.c keeps for reuse. */
 void nfsdio_req_drop(struct nfsdio *n);

@@ -13,8 +13,9 @@
 struct nfsdio_req {
 	struct nfsdio_req *next;
 	struct nfsdio_file *f;
-	struct nfsdio_lane *lane;
-	struct op arrive; /* brings it to the lane's thread */
+	struct nfsdio_lane *lane; /* NULL: the caller's own thread */
+	struct op arrive;	  /* brings it to the lane's thread */
+	bool over;		  /* on the caller's thread: all is done but to say so */
 	struct pool_waiter waiter;
 	struct buf in_place; /* the caller's memory, dressed as a buffer */
 	struct buf *buf;     /* borrowed, or NULL */
@@ -91,23 +92,8 @@ static void gather(const struct nfsdio_req *r, uint8_t *to)
 		memcpy(to, r->mem, r->count);
 }
 
-static void on_io(struct io *io)
+static void put_back(struct nfsdio *n, struct nfsdio_req *r)
 {
-	struct nfsdio_req *r = req_of_io(io);
-	struct nfsdio_lane *l = r->lane;
-	struct nfsdio *n = l->n;
-	struct nfsdio_result result;
-
-	if (r->what == REQ_READ && io->res > 0 && r->read.data != r->mem)
-		scatter(r, r->read.data, (size_t)io->res);
-	buf_return(r->buf);
-	cred_put(r->cred);
-	l->bytes -= r->count;
-	fill_result(r, &result);
-	/* Before the callback, so that it may close the file. */
-	atomic_fetch_sub(&r->f->busy, 1);
-	r->done(r->arg, &result);
-	pump(l);
 	pthread_mutex_lock(&n->lock);
 	r->next = n->spare;
 	n->spare = r;
@@ -116,10 +102,41 @@ static void on_io(struct io *io)
 	pthread_mutex_unlock(&n->lock);
 }
 
+static void tell(struct nfsdio_req *r)
+{
+	struct nfsdio_result result;
+
+	cred_put(r->cred);
+	fill_result(r, &result);
+	/* Before the callback, so that it may close the file. */
+	atomic_fetch_sub(&r->f->busy, 1);
+	r->done(r->arg, &result);
+}
+
+static void on_io(struct io *io)
+{
+	struct nfsdio_req *r = req_of_io(io);
+	struct nfsdio_lane *l = r->lane;
+
+	if (r->what == REQ_READ && io->res > 0 && r->read.data != r->mem)
+		scatter(r, r->read.data, (size_t)io->res);
+	if (!l) {
+		r->over = true;
+		return;
+	}
+	buf_return(r->buf);
+	l->bytes -= r->count;
+	tell(r);
+	pump(l);
+	put_back(l->n, r);
+}
+
 /* `b` NULL: in place. */
 static void begin_with(struct nfsdio_req *r, struct buf *b)
 {
 	r->buf = b;
+	if (!b)
+		r->in_place = (struct buf){ .base = r->mem, .size = r->count, .index = -1 };
 	if (r->what == REQ_READ) {
 		r->read.buf = b ? b : &r->in_place;
 		read_start(&r->read);
@@ -169,7 +186,6 @@ static void begin(struct nfsdio_req *r)
 	if (r->what == REQ_COMMIT) {
 		commit_start(&r->commit);
 	} else if (in_place(r)) {
-		r->in_place = (struct buf){ .base = r->mem, .size = r->count, .index = -1 };
 		begin_with(r, NULL);
 	} else {
 		r->waiter.ready = on_buffer;
@@ -206,6 +222,57 @@ static void on_arrive(struct op *op, int res, bool more)
 	pump(l);
 }
 
+/*
+ * On this thread, from beginning to end.  The seat is left, and the server's own identity taken on
+ * again, before the callback, which may start something else.
+ */
+static int carry_out(struct nfsdio *n, struct nfsdio_req *r)
+{
+	struct nfsdio_seat *s = nfsdio_seat_take(n, r->count);
+	struct buf *b;
+	int ret = 0;
+
+	if (!s)
+		return -ENOMEM;
+	r->io.ring = s->ring;
+	if (r->what == REQ_COMMIT) {
+		commit_start(&r->commit);
+	} else if (in_place(r)) {
+		begin_with(r, NULL);
+	} else if ((b = nfsdio_seat_buf(n, s))) {
+		begin_with(r, b);
+	} else {
+		ret = -ENOMEM;
+	}
+	while (ret == 0 && !r->over)
+		ring_turn(s->ring);
+	cred_assume(NULL);
+	nfsdio_seat_leave(n, s, r->count);
+	return ret;
+}
+
+/* 0, and the callback is called; or -errno, and it never is. */
+static int launch(struct nfsdio_req *r)
+{
+	struct nfsdio_file *f = r->f;
+	struct nfsdio *n = f->n;
+	int ret;
+
+	if (r->lane) {
+		ring_post(r->lane->ring, &r->arrive, 0);
+		return 0;
+	}
+	ret = carry_out(n, r);
+	if (ret == 0) {
+		tell(r);
+	} else {
+		cred_put(r->cred);
+		atomic_fetch_sub(&f->busy, 1);
+	}
+	put_back(n, r);
+	return ret;
+}
+
 static struct nfsdio_req *req_get(struct nfsdio *n)
 {
 	struct nfsdio_req *r;
@@ -233,7 +300,8 @@ static struct nfsdio_req *req_new(struct nfsdio_file *f, uint32_t count, nfsdio_
 		return NULL;
 	atomic_fetch_add(&f->busy, 1);
 	r->f = f;
-	r->lane = &n->lane[atomic_fetch_add(&n->next_lane, 1) % n->nlanes];
+	if (n->nlanes)
+		r->lane = &n->lane[atomic_fetch_add(&n->next_lane, 1) % n->nlanes];
 	r->count = count;
 	r->done = done;
 	r->arg = arg;
@@ -284,8 +352,7 @@ int nfsdio_readv(struct nfsdio_file *f, const struct iovec *iov, int iovcnt, uin
 	set_memory(r, iov, iovcnt);
 	r->read.offset = offset;
 	r->read.count = r->count;
-	ring_post(r->lane->ring, &r->arrive, 0);
-	return 0;
+	return launch(r);
 }
 
 int nfsdio_writev(struct nfsdio_file *f, const struct iovec *iov, int iovcnt, uint64_t offset,
@@ -307,8 +374,7 @@ int nfsdio_writev(struct nfsdio_file *f, const struct iovec *iov, int iovcnt, ui
 	r->write.offset = offset;
 	r->write.count = r->count;
 	r->write.stable = (enum io_stable)stable;
-	ring_post(r->lane->ring, &r->arrive, 0);
-	return 0;
+	return launch(r);
 }
 
 int nfsdio_read(struct nfsdio_file *f, void *buf, uint32_t count, uint64_t offset,
@@ -337,6 +403,5 @@ int nfsdio_commit(struct nfsdio_file *f, uint64_t offset, uint32_t count, nfsdio
 	r->what = REQ_COMMIT;
 	r->commit.offset = offset;
 	r->commit.count = count;
-	ring_post(r->lane->ring, &r->arrive, 0);
-	return 0;
+	return launch(r);
 }

@@ -34,9 +34,11 @@ int ring_new(struct ring **out, const struct ring_params *p)
 	char why[sizeof((*out)->why)] = "asked for";
 	int ret = -ENOTSUP;
 
-	if (p->engine != RING_THREADS)
+	if (p->engine == RING_INLINE)
+		ret = ring_inline_new(out);
+	else if (p->engine != RING_THREADS)
 		ret = ring_uring_new(out, p, why, sizeof(why));
-	if (ret < 0 && p->engine != RING_IO_URING)
+	if (ret < 0 && p->engine != RING_IO_URING && p->engine != RING_INLINE)
 		ret = ring_threads_new(out, p);
 	if (ret == 0)
 		memcpy((*out)->why, why, sizeof(why));
@@ -315,15 +317,25 @@ uint64_t ring_batch(void)
 	return batch;
 }
 
+static bool take_a_turn(struct ring *r)
+{
+	r->engine->collect(r, !r->ready && !atomic_load(&r->posted));
+	take_posted(r);
+	batch = ++batches;
+	return deliver(r);
+}
+
+void ring_turn(struct ring *r)
+{
+	take_a_turn(r);
+	batch = 0;
+}
+
 void ring_run(struct ring *r, void (*turn)(void *arg), void *arg)
 {
-	while (!atomic_load(&r->stop)) {
-		r->engine->collect(r, !r->ready && !atomic_load(&r->posted));
-		take_posted(r);
-		batch = ++batches;
-		if (deliver(r) && turn)
+	while (!atomic_load(&r->stop))
+		if (take_a_turn(r) && turn)
 			turn(arg);
-	}
 	batch = 0;
 	atomic_store(&r->stop, false);
 }

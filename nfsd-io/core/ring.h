@@ -2,6 +2,8 @@
 /*
  * A worker's event engine: io_uring, or epoll with a pool of preadv2/pwritev2
  * threads where io_uring is refused.  ring_uring.c alone includes liburing.h.
+ * For threads that would only wait for the outcome there is a third, inline:
+ * file I/O is over when the function that starts it returns.
  *
  * A ring belongs to the thread that calls ring_run(); only ring_post() and
  * ring_stop() may be called from others.  Every operation is a struct op
@@ -22,7 +24,7 @@
 struct cred;
 struct ring;
 
-enum ring_engine { RING_AUTO, RING_IO_URING, RING_THREADS };
+enum ring_engine { RING_AUTO, RING_IO_URING, RING_THREADS, RING_INLINE };
 
 enum op_kind {
 	RING_OP_NONE, RING_OP_READ, RING_OP_WRITE, RING_OP_FSYNC, RING_OP_ACCEPT, RING_OP_RECV,
@@ -54,7 +56,7 @@ struct op {
 };
 
 struct ring_params {
-	enum ring_engine engine; /* AUTO: io_uring, else threads */
+	enum ring_engine engine; /* AUTO: io_uring, else threads; INLINE: READ, WRITE and FSYNC only */
 	unsigned depth;		 /* SQ entries; 0 = 256 */
 	unsigned threads;	 /* threads engine: I/O threads; 0 = 8 */
 	unsigned buffers;	 /* registered-buffer slots to reserve; 0 = none */
@@ -68,7 +70,7 @@ int ring_new(struct ring **out, const struct ring_params *p);
 /* All operations must be over. */
 void ring_free(struct ring *r);
 
-/* "io_uring" or "threads"; and in one line why (flags in use, or what refused io_uring). */
+/* "io_uring", "threads" or "inline"; and in one line why (flags in use, or what refused io_uring). */
 const char *ring_engine_name(const struct ring *r);
 const char *ring_engine_why(const struct ring *r);
 /* 0, or -errno: the helping threads could not be kept to `cpus` (a kernel before 5.14). */
@@ -142,9 +144,16 @@ void ring_run(struct ring *r, void (*turn)(void *arg), void *arg);
 void ring_stop(struct ring *r); /* from any thread */
 
 /*
+ * One turn of ring_run(), for who waits for operations of his own: waits until
+ * something is over or posted, unless it is already, and delivers that.  The
+ * ring is the calling thread's until nothing of it is under way.
+ */
+void ring_turn(struct ring *r);
+
+/*
  * The number of the batch of completions this thread is delivering in
  * ring_run(), never used again on it: whatever it comes to know during a batch
- * is younger than all of the batch's completions.  0: not in ring_run().
+ * is younger than all of the batch's completions.  0: not in one.
  */
 uint64_t ring_batch(void);
 

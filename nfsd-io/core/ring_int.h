@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What ring.c shares with its two engines, ring_uring.c and ring_threads.c.
+ * What ring.c shares with its engines, ring_uring.c, ring_threads.c and ring_inline.c.
  * An engine only moves finished operations to the ready list; ring.c alone
  * calls done(), so no callback ever runs inside a start function or a reap.
  */
@@ -53,9 +53,12 @@ void ring_ready_remote(struct ring *r, struct op *op, int res);
 int ring_splice_attempt(const struct op *op);
 /* The whole of a SPLICE_IN or SPLICE_WRITE, on a thread that may block. */
 int ring_splice_carry(const struct op *op);
+/* The same of any operation on a file, as its identity, which this thread keeps. */
+int ring_inline_carry(const struct op *op);
 
 /* 0, or -errno with the reason in `why` (io_uring only). */
 int ring_uring_new(struct ring **out, const struct ring_params *p, char *why, size_t whysize);
 int ring_threads_new(struct ring **out, const struct ring_params *p);
+int ring_inline_new(struct ring **out);
 
 #endif

@@ -7,10 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
-#include "nfsd-io/core/cred.h"
 #include "nfsd-io/core/ring_int.h"
 
 struct ring_iothreads {
@@ -26,25 +23,6 @@ struct ring_iothreads {
 	cpu_set_t cpus;
 	pthread_t tid[];
 };
-
-static int carry_out(const struct op *op)
-{
-	ssize_t n = cred_assume(op->cred);
-
-	if (n < 0)
-		return (int)n;
-	if (op->kind == RING_OP_SPLICE_IN || op->kind == RING_OP_SPLICE_WRITE)
-		return ring_splice_carry(op);
-	do {
-		if (op->kind == RING_OP_READ)
-			n = preadv2(op->fd, &op->iov, 1, (off_t)op->offset, (int)op->flags);
-		else if (op->kind == RING_OP_WRITE)
-			n = pwritev2(op->fd, &op->iov, 1, (off_t)op->offset, (int)op->flags);
-		else
-			n = op->flags ? fdatasync(op->fd) : fsync(op->fd);
-	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : (int)n;
-}
 
 static struct op *take(struct ring_iothreads *io)
 {
@@ -74,7 +52,7 @@ static void *io_thread(void *arg)
 			break;
 		op = take(io);
 		pthread_mutex_unlock(&io->lock);
-		ring_ready_remote(io->ring, op, carry_out(op));
+		ring_ready_remote(io->ring, op, ring_inline_carry(op));
 		pthread_mutex_lock(&io->lock);
 	}
 	pthread_mutex_unlock(&io->lock);

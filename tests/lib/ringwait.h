@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For tests of both engines: loop index 0 is io_uring, 1 the threads engine; waiting for operations. */
+/* For tests of the engines: loop index 0 is io_uring, 1 threads, 2 (files only) inline; waiting for operations. */
 #ifndef TESTS_LIB_RINGWAIT_H
 #define TESTS_LIB_RINGWAIT_H
 
@@ -10,7 +10,7 @@
 
 #include "nfsd-io/core/ring.h"
 
-static const enum ring_engine engines[] = { RING_IO_URING, RING_THREADS };
+static const enum ring_engine engines[] = { RING_IO_URING, RING_THREADS, RING_INLINE };
 
 struct wait {
 	struct op op;

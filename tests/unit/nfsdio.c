@@ -3,11 +3,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <nfsdio.h>
@@ -40,10 +42,12 @@ static void wait_for(struct outcome *o)
 	ck_assert_ptr_nonnull(o->r.st);
 }
 
-/* Loop index 0: io_uring where there is one; 1: threads. */
+/* Loop index 0: io_uring where there is one; 1: threads; 2: inline. */
+static const enum nfsdio_engine engines[] = { NFSDIO_ENGINE_AUTO, NFSDIO_ENGINE_THREADS, NFSDIO_ENGINE_INLINE };
+
 static void setup(int i)
 {
-	struct nfsdio_params p = { .engine = i ? NFSDIO_ENGINE_THREADS : NFSDIO_ENGINE_AUTO,
+	struct nfsdio_params p = { .engine = engines[i],
 				   .threads = 2, .max_bytes = 2 << 20 };
 	int fd = mkstemp(path);
 
@@ -341,20 +345,152 @@ START_TEST(a_flood_waits_its_turn_and_free_waits_for_it)
 }
 END_TEST
 
+enum { THREADS = 8, EACH = 60, PIECE = 47008 };
+
+struct writer {
+	pthread_t tid;
+	struct nfsdio_file *f;
+	int number, here, done;
+};
+
+static void on_own_thread(void *arg, const struct nfsdio_result *r)
+{
+	struct writer *w = arg;
+
+	w->here += pthread_equal(w->tid, pthread_self()) != 0;
+	w->done += r->res == PIECE;
+}
+
+/* Neighbours' pieces share pages with ours. */
+static void *write_own_pieces(void *arg)
+{
+	struct writer *w = arg;
+	uint8_t *mem = malloc(PIECE);
+
+	w->tid = pthread_self();
+	for (int i = 0; i < EACH; i++) {
+		int at = i * THREADS + w->number;
+
+		memset(mem, at % 251 + 1, PIECE);
+		if (nfsdio_write(w->f, mem, PIECE, (uint64_t)at * PIECE, NFSDIO_UNSTABLE, on_own_thread, w) < 0)
+			break;
+	}
+	free(mem);
+	return NULL;
+}
+
+START_TEST(inline_operations_of_many_threads_end_on_their_own)
+{
+	struct nfsdio_params p = { .engine = NFSDIO_ENGINE_INLINE, .max_io = 65536, .max_bytes = 100000 };
+	static struct writer w[THREADS];
+	static uint8_t back[PIECE];
+	struct outcome o;
+	int fd;
+
+	setup(2);
+	nfsdio_free(n);
+	ck_assert_int_eq(nfsdio_new(&n, &p), 0);
+	ck_assert_int_eq(nfsdio_file_open(n, &w[0].f, path, O_RDWR, 0, NULL), 0);
+	for (int i = 0; i < THREADS; i++) {
+		w[i] = (struct writer){ .f = w[0].f, .number = i };
+		ck_assert_int_eq(pthread_create(&w[i].tid, NULL, write_own_pieces, &w[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(w[i].tid, NULL);
+		ck_assert_int_eq(w[i].here, EACH);
+		ck_assert_int_eq(w[i].done, EACH);
+	}
+	sem_init(&o.sem, 0, 0);
+	ck_assert_int_eq(nfsdio_commit(w[0].f, 0, 0, on_done, &o), 0);
+	ck_assert_int_eq(sem_trywait(&o.sem), 0);
+	ck_assert_int_eq(o.r.res, 0);
+	ck_assert_int_eq(nfsdio_file_close(w[0].f), 0);
+	fd = open(path, O_RDONLY);
+	for (int i = 0; i < THREADS * EACH; i++) {
+		ck_assert_int_eq(pread(fd, back, PIECE, (off_t)i * PIECE), PIECE);
+		ck_assert_uint_eq(back[0], i % 251 + 1);
+		ck_assert_mem_eq(back, back + 1, PIECE - 1);
+	}
+	close(fd);
+	sem_destroy(&o.sem);
+	teardown();
+}
+END_TEST
+
+struct nest {
+	struct nfsdio_file *f;
+	int left;
+	uint8_t mem[4096];
+};
+
+static void write_again(void *arg, const struct nfsdio_result *r)
+{
+	struct nest *x = arg;
+
+	ck_assert_int_eq(r->res, (int)sizeof(x->mem));
+	if (--x->left > 0)
+		ck_assert_int_eq(nfsdio_write(x->f, x->mem, sizeof(x->mem), 1, NFSDIO_UNSTABLE, write_again, x), 0);
+}
+
+/* Even when there is room for one alone. */
+START_TEST(an_inline_callback_may_start_the_next)
+{
+	struct nfsdio_params p = { .engine = NFSDIO_ENGINE_INLINE, .max_io = 4096, .max_bytes = 4096 };
+	static struct nest x = { .left = 50 };
+
+	setup(2);
+	nfsdio_free(n);
+	ck_assert_int_eq(nfsdio_new(&n, &p), 0);
+	ck_assert_int_eq(nfsdio_file_open(n, &x.f, path, O_RDWR, 0, NULL), 0);
+	ck_assert_int_eq(nfsdio_write(x.f, x.mem, sizeof(x.mem), 0, NFSDIO_UNSTABLE, write_again, &x), 0);
+	ck_assert_int_eq(x.left, 0);
+	ck_assert_int_eq(nfsdio_file_close(x.f), 0);
+	teardown();
+}
+END_TEST
+
+/* No descriptor for a seat: said so, and nothing is left behind. */
+START_TEST(inline_without_descriptors_fails_at_once)
+{
+	struct rlimit old, none = { .rlim_cur = 0 };
+	struct nfsdio_file *f;
+	struct outcome o;
+	char c = 'x';
+
+	setup(2);
+	sem_init(&o.sem, 0, 0);
+	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, NULL), 0);
+	getrlimit(RLIMIT_NOFILE, &old);
+	none.rlim_max = old.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &none);
+	ck_assert_int_eq(nfsdio_write(f, &c, 1, 0, NFSDIO_UNSTABLE, on_done, &o), -ENOMEM);
+	setrlimit(RLIMIT_NOFILE, &old);
+	ck_assert_int_eq(nfsdio_write(f, &c, 1, 0, NFSDIO_UNSTABLE, on_done, &o), 0);
+	ck_assert_int_eq(sem_trywait(&o.sem), 0);
+	ck_assert_int_eq(o.r.res, 1);
+	ck_assert_int_eq(nfsdio_file_close(f), 0);
+	sem_destroy(&o.sem);
+	teardown();
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("nfsdio");
 	TCase *t = tcase_create("nfsdio");
 
 	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, every_mode_and_rule_round_trips, 0, 2);
-	tcase_add_loop_test(t, explains_and_counts_what_it_does, 0, 2);
-	tcase_add_loop_test(t, refuses_what_cannot_be, 0, 2);
-	tcase_add_loop_test(t, wraps_descriptors_of_others, 0, 2);
-	tcase_add_loop_test(t, memory_may_come_in_pieces, 0, 2);
-	tcase_add_loop_test(t, a_write_as_somebody_clears_set_id_bits, 0, 2);
-	tcase_add_loop_test(t, modes_change_between_operations_and_counters_go_on, 0, 2);
-	tcase_add_loop_test(t, a_flood_waits_its_turn_and_free_waits_for_it, 0, 2);
+	tcase_add_loop_test(t, every_mode_and_rule_round_trips, 0, 3);
+	tcase_add_loop_test(t, explains_and_counts_what_it_does, 0, 3);
+	tcase_add_loop_test(t, refuses_what_cannot_be, 0, 3);
+	tcase_add_loop_test(t, wraps_descriptors_of_others, 0, 3);
+	tcase_add_loop_test(t, memory_may_come_in_pieces, 0, 3);
+	tcase_add_loop_test(t, a_write_as_somebody_clears_set_id_bits, 0, 3);
+	tcase_add_loop_test(t, modes_change_between_operations_and_counters_go_on, 0, 3);
+	tcase_add_loop_test(t, a_flood_waits_its_turn_and_free_waits_for_it, 0, 3);
+	tcase_add_test(t, inline_operations_of_many_threads_end_on_their_own);
+	tcase_add_test(t, an_inline_callback_may_start_the_next);
+	tcase_add_test(t, inline_without_descriptors_fails_at_once);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* File I/O over both engines: data, identities, registered buffers, more than the queue holds. */
+/* File I/O over all engines: data, identities, registered buffers, more than the queue holds. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -107,7 +107,8 @@ START_TEST(write_as_another_clears_setuid_and_obeys_modes)
 		ck_assert_int_eq(fstat(fd, &st), 0);
 		ck_assert_uint_eq(st.st_mode & 07777, as_server ? 06755 : 0755);
 	}
-	/* The ring's own thread is the server again. */
+	/* The ring's own thread is the server again, or, inline, as soon as it says so. */
+	ck_assert_int_eq(cred_assume(NULL), 0);
 	ck_assert_int_eq(unlink(path), 0);
 	rmdir(dir);
 	close(fd);
@@ -148,7 +149,7 @@ START_TEST(registered_buffers_carry_data)
 	if (ring_buffer_register(ring, 1, mem[1], sizeof(mem[1])) == 0)
 		index = 1;
 	else
-		ck_assert_int_eq(_i, 1);
+		ck_assert_int_ge(_i, 1);
 	ck_assert_int_lt(ring_buffer_register(ring, 2, mem[0], sizeof(mem[0])), 0);
 	memset(mem[1], 'r', sizeof(mem[1]));
 	ring_write(ring, &waiting(&w, NULL)->op, fd, mem[1] + 100, 5000, 7, 0, index, NULL);
@@ -167,15 +168,15 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("ring_file");
-	TCase *t = tcase_create("both engines");
+	TCase *t = tcase_create("all engines");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, writes_syncs_and_reads_back, 0, 2);
-	tcase_add_loop_test(t, nonblocking_descriptor_of_a_file_never_yields_eagain, 0, 2);
-	tcase_add_loop_test(t, more_operations_than_the_queue_holds_all_complete, 0, 2);
-	tcase_add_loop_test(t, write_as_another_clears_setuid_and_obeys_modes, 0, 2);
-	tcase_add_loop_test(t, more_identities_than_the_cache_holds, 0, 2);
-	tcase_add_loop_test(t, registered_buffers_carry_data, 0, 2);
+	tcase_add_loop_test(t, writes_syncs_and_reads_back, 0, 3);
+	tcase_add_loop_test(t, nonblocking_descriptor_of_a_file_never_yields_eagain, 0, 3);
+	tcase_add_loop_test(t, more_operations_than_the_queue_holds_all_complete, 0, 3);
+	tcase_add_loop_test(t, write_as_another_clears_setuid_and_obeys_modes, 0, 3);
+	tcase_add_loop_test(t, more_identities_than_the_cache_holds, 0, 3);
+	tcase_add_loop_test(t, registered_buffers_carry_data, 0, 3);
 	suite_add_tcase(s, t);
 	return s;
 }
