@@ -9,17 +9,18 @@
 struct plugin plugin;
 
 static struct config_item_list engines[] = {
-	CONFIG_LIST_TOK("auto", NFSDIO_ENGINE_AUTO),
+	CONFIG_LIST_TOK("inline", NFSDIO_ENGINE_INLINE),
 	CONFIG_LIST_TOK("io_uring", NFSDIO_ENGINE_IO_URING),
 	CONFIG_LIST_TOK("threads", NFSDIO_ENGINE_THREADS),
 	CONFIG_LIST_EOL,
 };
 
 static struct config_item params[] = {
-	CONF_ITEM_TOKEN("Engine", NFSDIO_ENGINE_AUTO, engines, plugin_conf, engine),
+	CONF_ITEM_TOKEN("Engine", NFSDIO_ENGINE_INLINE, engines, plugin_conf, engine),
 	CONF_ITEM_UI32("Threads", 0, 64, 0, plugin_conf, threads),
 	CONF_ITEM_UI32("Max_Files", 0, 1 << 20, 0, plugin_conf, max_files),
 	CONF_ITEM_UI64("Max_In_Flight", 1 << 20, (uint64_t)1 << 40, 32 << 20, plugin_conf, max_in_flight),
+	CONF_ITEM_UI64("Keep_Memory", 0, (uint64_t)1 << 40, 64 << 20, plugin_conf, keep_memory),
 	CONF_ITEM_PATH("Control_Socket", 1, 107, NULL, plugin_conf, control_socket),
 	CONFIG_EOL,
 };
@@ -42,6 +43,7 @@ static fsal_status_t init_config(struct fsal_module *module, config_file_t file,
 	load_config_from_parse(file, &block, &plugin.conf, true, err);
 	if (err->errors > before && !config_error_is_harmless(err))
 		return fsalstat(ERR_FSAL_INVAL, 0);
+	plugin_memory_init(plugin.conf.keep_memory);
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
@@ -52,6 +54,8 @@ static unsigned thread_count(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
+	if (plugin.conf.engine == NFSDIO_ENGINE_INLINE)
+		return 1;
 	if (plugin.conf.threads)
 		return plugin.conf.threads;
 	return cpus < 4 ? 1 : cpus > 8 ? 4 : (unsigned)cpus / 2;
@@ -73,7 +77,7 @@ static struct nfsdio *make_engine(void)
 		LogCrit(COMPONENT_FSAL, "NFSDIO: no I/O engine (%s): FSAL VFS does the I/O", strerror(-ret));
 		return NULL;
 	}
-	LogEvent(COMPONENT_FSAL, "NFSDIO: %u thread(s), %s", threads, nfsdio_engine(n));
+	LogEvent(COMPONENT_FSAL, "NFSDIO: %s", nfsdio_engine(n));
 	if (plugin.conf.control_socket)
 		plugin_stats_serve(plugin.conf.control_socket);
 	return n;

@@ -21,7 +21,7 @@
 /* The block NFSDIO { }, for all exports. */
 struct plugin_conf {
 	uint32_t engine, threads, max_files;
-	uint64_t max_in_flight;
+	uint64_t max_in_flight, keep_memory;
 	char *control_socket;
 };
 
@@ -116,6 +116,18 @@ void plugin_file_lose(struct plugin_file *pf);
 void plugin_lost_add(struct fsal_obj_handle *obj);
 bool plugin_lost_has(struct fsal_obj_handle *obj);
 unsigned plugin_lost_count(void);
+
+/*
+ * Memory of ganesha's process for requests and replies.  Its heap gives what
+ * is free back to the kernel, only to ask for it again a request later: page
+ * faults that cost more than the I/O.  From now on up to `max_bytes` of what
+ * the RPC library frees are kept for its next call (page-aligned, so that
+ * direct I/O takes the data of a WRITE from where they are), and the heap
+ * keeps what READs leave.  0: all stays as it is.  Before ganesha's threads start.
+ */
+void plugin_memory_init(uint64_t max_bytes);
+/* A page-aligned block of the heap of at least `n` bytes, for free(); NULL: not for that size, or memory is not kept. */
+void *plugin_memory_block(size_t n);
 
 void plugin_stats_add(struct nfsdio_stats *to, const struct nfsdio_stats *what);
 /* One line to ganesha's log. */

@@ -17,7 +17,7 @@ struct call {
 	void *caller;
 	struct gsh_export *gsh; /* counted */
 	struct fsal_export *exp;
-	struct req_op_context *ctx; /* the request's, which waits for us */
+	struct req_op_context *ctx; /* the request's, which waits for us; inline: this very thread's */
 };
 
 /* Descriptors are short: the client shall come again, others close theirs meanwhile. */
@@ -49,15 +49,25 @@ static struct plugin_export *ours(struct fsal_obj_handle *obj, const struct fsal
 	return len <= PLUGIN_MAX_IO ? x : NULL;
 }
 
-/* On the library's thread, which belongs to no request: the callback wants a context all the same. */
-static void complete(struct call *c, fsal_status_t st)
+/* A thread of the library's belongs to no request: the callback wants a context all the same. */
+static void tell_with_context(struct call *c, fsal_status_t st)
 {
 	struct req_op_context ctx;
 
-	plugin_file_end(c->file);
 	init_op_context_simple(&ctx, c->gsh, c->exp);
 	c->done(c->obj, st, c->arg, c->caller);
 	release_op_context();
+}
+
+static void complete(struct call *c, fsal_status_t st)
+{
+	plugin_file_end(c->file);
+	if (op_ctx == c->ctx) {
+		put_gsh_export(c->gsh);
+		c->done(c->obj, st, c->arg, c->caller);
+	} else {
+		tell_with_context(c, st);
+	}
 	free(c);
 }
 
@@ -125,6 +135,20 @@ static void not_started(struct call *c, int err)
 	free(c);
 }
 
+/* For direct I/O to be done in place.  What there is has not been touched: it costs nothing to give it back. */
+static void align(struct fsal_io_arg *arg)
+{
+	void *block;
+
+	if (!plugin_may_exchange(arg) || (uintptr_t)arg->iov[0].iov_base % 4096 == 0)
+		return;
+	block = plugin_memory_block(arg->iov[0].iov_len + 4);
+	if (!block)
+		return;
+	free(arg->iov[0].iov_base);
+	arg->iov[0].iov_base = block;
+}
+
 void plugin_io_read(struct fsal_obj_handle *obj, bool bypass, fsal_async_cb done,
 		    struct fsal_io_arg *arg, void *caller)
 {
@@ -142,6 +166,7 @@ void plugin_io_read(struct fsal_obj_handle *obj, bool bypass, fsal_async_cb done
 		done(obj, st, arg, caller);
 		return;
 	}
+	align(arg);
 	ret = nfsdio_readv(c->file->f, arg->iov, arg->iov_count, arg->offset, on_read, c);
 	if (ret < 0)
 		not_started(c, ret);

@@ -7,6 +7,8 @@
 #ifndef GANESHA_PLUGIN_RELEASE_H
 #define GANESHA_PLUGIN_RELEASE_H
 
+#include <dlfcn.h>
+
 #include <fsal.h>
 #include <FSAL/fsal_commonlib.h>
 #include <FSAL/fsal_config.h>
@@ -56,6 +58,36 @@ static inline fsal_status_t plugin_check_share(struct fsal_obj_handle *obj, bool
 	if (locked)
 		pthread_rwlock_unlock(&obj->obj_lock);
 	return st;
+}
+
+typedef void *plugin_rpc_malloc_t(size_t n, const char *file, int line, const char *function);
+
+/*
+ * Have ntirpc take memory for what it receives and decodes, and give it back,
+ * by these functions; `others`: the one it took it by.  Before it has any
+ * threads.  What it takes is often given back by free(): all is ganesha's heap.
+ */
+static inline bool plugin_rpc_allocate_with(plugin_rpc_malloc_t *malloc_by, void (*free_by)(void *p, size_t n),
+					    plugin_rpc_malloc_t **others)
+{
+	bool (*control)(u_int what, void *arg) = (bool (*)(u_int, void *))dlsym(RTLD_DEFAULT, "tirpc_control");
+	tirpc_pkg_params p;
+
+	if (!control || !control(TIRPC_GET_PARAMETERS, &p))
+		return false;
+	*others = p.malloc_;
+	p.malloc_ = malloc_by;
+	p.free_size_ = free_by;
+	return control(TIRPC_PUT_PARAMETERS, &p);
+}
+
+/*
+ * May a READ's memory be exchanged for other memory of the heap?  NFSv3's
+ * takes what it finds in `arg` afterwards, and gives that to free().
+ */
+static inline bool plugin_may_exchange(const struct fsal_io_arg *arg)
+{
+	return op_ctx->req_type == NFS_REQUEST && op_ctx->nfs_vers == 3 && arg->iov_count == 1;
 }
 
 /* Must all be done as one user, whom nothing switches?  An option of VFS. */

@@ -109,6 +109,13 @@ tap_adopt "few descriptors" client many "$base/buffered-direct" 200
 tap_adopt "few descriptors" client model "$base/buffered-direct" "$seed" 100
 ok "no more than 20 files are open: $(ganesha_stat .open_files)" test "$(ganesha_stat .open_files)" -le 20
 ok_here "ganesha ends with status 0" ganesha_stop
+
+# The library's own thread, and ganesha's memory as it is without us.
+sed -i 's/Max_Files = 20; Engine = threads;/Engine = io_uring; Keep_Memory = 0;/' "$GANESHA_DIR/conf"
+ok_here "ganesha starts with io_uring" ganesha_start || { tap_done; exit; }
+tap_adopt "io_uring" client model "$direct" "$seed" 100
+tap_adopt "io_uring" client mixed "$direct" "$seed" 6000000
+ok_here "ganesha ends with status 0" ganesha_stop
 # (ganesha itself keeps one of each export it has updated.)
 ok "no reference is left over" bash -c "! grep 'Extra references' '$GANESHA_DIR/log'"
 tap_done
