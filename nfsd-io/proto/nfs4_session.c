@@ -228,19 +228,22 @@ static uint64_t sum_bytes(uint64_t h, const uint8_t *p, size_t len)
 
 /*
  * Over the call from the minor version on: the tag means nothing, and the RPC
- * header is another one each time.  A WRITE's payload is not in call[]; its
- * length is.  `at`: where SEQUENCE's arguments begin.
+ * header is another one each time, as sa_highest_slotid is: Linux encodes what
+ * it sends again anew, with the slots in use then.  A WRITE's payload is not in
+ * call[]; its length is.  `at`: where SEQUENCE's arguments begin.
  */
 static uint64_t sum_call(const struct req *r, size_t at)
 {
 	struct state4_principal who;
-	size_t from = at - 12; /* minor version, count, operation */
+	const uint8_t *from = r->args.base + at - 12; /* minor version, count, operation */
+	const uint8_t *highest = r->args.base + at + 24, *rest = highest + 4;
 	uint64_t h;
 
 	state4_principal_of(&r->hdr.cred, &who);
 	h = mix(who.gids, (uint64_t)who.uid << 32 | who.gid);
 	h = mix(h, (uint64_t)who.flavor << 32 | r->payload_len);
-	return sum_bytes(h, r->args.base + from, (size_t)(r->args.end - r->args.base) - from);
+	h = sum_bytes(h, from, (size_t)(highest - from));
+	return sum_bytes(h, rest, (size_t)(r->args.end - rest));
 }
 
 static void put_result(struct cursor *c, const struct state4_call *call, const struct state4_turn *t)

@@ -184,6 +184,8 @@ static uint32_t twice(uint32_t seqid, bool cachethis, const nfs_opnum4 *ops, uns
 		c.tag = i ? "second" : "first time";
 		c.tag_len = 0;
 		v4c_sequence(&c, 5, seqid, cachethis);
+		/* A hint of the moment, as Linux encodes it anew. */
+		c.op[0].nfs_argop4_u.opsequence.sa_highest_slotid = 5 + i;
 		for (j = 0; j < n; j++)
 			v4c_op(&c, ops[j]);
 		v4c_encode(&c, &call);
