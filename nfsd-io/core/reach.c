@@ -2,11 +2,12 @@
 #include "nfsd-io/core/reach.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 void reach_init(struct reach_gate *g, uint64_t size)
 {
-	*g = (struct reach_gate){ .size = size };
+	*g = (struct reach_gate){.size = size};
 	pthread_mutex_init(&g->lock, NULL);
 }
 
@@ -16,11 +17,16 @@ void reach_fini(struct reach_gate *g)
 	pthread_mutex_destroy(&g->lock);
 }
 
+static uint64_t known(struct reach_gate *g)
+{
+	return atomic_load_explicit(&g->size, memory_order_relaxed);
+}
+
 void reach_saw(struct reach_gate *g, uint64_t size)
 {
-	pthread_mutex_lock(&g->lock);
-	g->size = size;
-	pthread_mutex_unlock(&g->lock);
+	/* Most leave it as it was: then the line stays with whoever reads it. */
+	if (known(g) != size)
+		atomic_store_explicit(&g->size, size, memory_order_relaxed);
 }
 
 bool reach_enter(struct reach_gate *g, struct reach *r)
@@ -28,7 +34,7 @@ bool reach_enter(struct reach_gate *g, struct reach *r)
 	bool wait;
 
 	pthread_mutex_lock(&g->lock);
-	r->longer = r->end > g->size;
+	r->longer = r->end > known(g);
 	wait = r->longer && g->busy;
 	if (wait) {
 		r->next = g->waiting;
@@ -56,7 +62,7 @@ static struct reach *pick(struct reach_gate *g)
 	g->waiting = NULL;
 	for (struct reach *r = first->next; r; r = r->next)
 		r->longer = false;
-	first->longer = first->end > g->size;
+	first->longer = first->end > known(g);
 	return first;
 }
 
@@ -67,8 +73,8 @@ void reach_leave(struct reach_gate *g, struct reach *r, uint64_t end)
 	if (!r->longer)
 		return;
 	pthread_mutex_lock(&g->lock);
-	if (end > g->size)
-		g->size = end;
+	if (end > known(g))
+		atomic_store_explicit(&g->size, end, memory_order_relaxed);
 	picked = pick(g);
 	g->busy = picked && picked->longer;
 	pthread_mutex_unlock(&g->lock);

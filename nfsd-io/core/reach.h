@@ -20,8 +20,8 @@ struct reach;
 
 /* One a file; embedded in it. */
 struct reach_gate {
-	pthread_mutex_t lock;
-	uint64_t size;	       /* bytes: as far as is known; wrong only costs time */
+	_Atomic uint64_t size; /* bytes: as far as is known; wrong only costs time */
+	pthread_mutex_t lock;  /* the rest */
 	bool busy;	       /* one that makes the file longer is under way */
 	struct reach *waiting; /* in no order */
 };
@@ -38,7 +38,7 @@ struct reach {
 void reach_init(struct reach_gate *g, uint64_t size);
 void reach_fini(struct reach_gate *g);
 
-/* The file was looked at and has this size. */
+/* The file was looked at and has this size.  No lock: each WRITE ends with it, cached ones too. */
 void reach_saw(struct reach_gate *g, uint64_t size);
 
 /* True: write now.  False: wait for go(). */

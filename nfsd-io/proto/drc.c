@@ -11,12 +11,13 @@
 
 #define SHARDS 16
 #define BUCKETS 256 /* a shard */
+#define CONNS 64     /* lists of a shard by connection */
 #define SUM_BYTES 256
 #define SETTLED_NS UINT64_C(60000000000)
 
 struct drc_entry {
-	struct drc_entry *hash_next, *lru_prev,
-		*lru_next; /* lru: answered ones only; or free list by lru_next */
+	struct drc_entry *hash_next, *conn_next, *conn_prev;
+	struct drc_entry *lru_prev, *lru_next; /* answered ones only; or free list by lru_next */
 	unsigned shard;
 	uint64_t hash, sum, conn;
 	uint64_t settled_ns; /* when its connection was closed with nothing left to ask, or 0 */
@@ -34,6 +35,7 @@ struct shard {
 	struct drc_entry *entries, *free;
 	struct drc_entry *newest, *oldest;
 	struct drc_entry *buckets[BUCKETS];
+	struct drc_entry *conns[CONNS];
 	size_t bytes;
 	unsigned used;
 	uint64_t hits, misses, in_progress, evicted;
@@ -127,6 +129,30 @@ static void lru_push(struct shard *s, struct drc_entry *e)
 	s->newest = e;
 }
 
+static struct drc_entry **conn_list(struct shard *s, uint64_t conn)
+{
+	return &s->conns[conn % CONNS];
+}
+
+static void conn_unlink(struct shard *s, struct drc_entry *e)
+{
+	*(e->conn_prev ? &e->conn_prev->conn_next : conn_list(s, e->conn)) = e->conn_next;
+	if (e->conn_next)
+		e->conn_next->conn_prev = e->conn_prev;
+}
+
+static void conn_link(struct shard *s, struct drc_entry *e, uint64_t conn)
+{
+	struct drc_entry **head = conn_list(s, conn);
+
+	e->conn = conn;
+	e->conn_prev = NULL;
+	e->conn_next = *head;
+	if (*head)
+		(*head)->conn_prev = e;
+	*head = e;
+}
+
 /* Out of the table and onto the free list; not on the LRU any more. */
 static void entry_forget(struct shard *s, struct drc_entry *e)
 {
@@ -135,6 +161,7 @@ static void entry_forget(struct shard *s, struct drc_entry *e)
 	while (*p != e)
 		p = &(*p)->hash_next;
 	*p = e->hash_next;
+	conn_unlink(s, e);
 	s->bytes -= e->len;
 	s->used--;
 	free(e->reply);
@@ -227,6 +254,7 @@ static struct drc_entry *insert(struct shard *s, const struct drc_entry *probe)
 	b = bucket(s, e);
 	e->hash_next = *b;
 	*b = e;
+	conn_link(s, e, probe->conn);
 	s->used++;
 	return e;
 }
@@ -260,7 +288,8 @@ enum drc_verdict drc_begin(struct drc *d, const struct drc_key *k, struct drc_en
 	pthread_mutex_lock(&s->lock);
 	e = find(d, s, &probe);
 	if (e) {
-		e->conn = probe.conn;
+		conn_unlink(s, e);
+		conn_link(s, e, probe.conn);
 		e->port = probe.port;
 		e->settled_ns = 0;
 		v = replay(s, e, reply, len);
@@ -308,8 +337,8 @@ void drc_settle(struct drc *d, uint64_t conn)
 		struct shard *s = &d->shards[i];
 
 		pthread_mutex_lock(&s->lock);
-		for (struct drc_entry *e = s->newest; e; e = e->lru_next)
-			if (e->conn == conn)
+		for (struct drc_entry *e = *conn_list(s, conn); e; e = e->conn_next)
+			if (e->conn == conn && e->done)
 				e->settled_ns = now;
 		pthread_mutex_unlock(&s->lock);
 	}

@@ -58,7 +58,7 @@ void drc_done(struct drc *d, struct drc_entry *e, const uint8_t *reply, size_t l
 /*
  * The peer closed connection `conn` with every answer acknowledged.  Only from the port it had, and
  * for a minute, are its calls still taken for sent again: a kernel may have thrown away what it
- * acknowledged, and keeps its port.
+ * acknowledged, and keeps its port.  Costs as much as it has entries, not as there are.
  */
 void drc_settle(struct drc *d, uint64_t conn);
 

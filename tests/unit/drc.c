@@ -171,6 +171,46 @@ START_TEST(what_a_connection_closed_in_peace_asked_is_asked_again_only_from_its_
 }
 END_TEST
 
+/* Whose connection is `conn` and has asked `call` as number `xid` before: is it taken for sent again? */
+static bool again(uint64_t conn, uint32_t xid, const char *call)
+{
+	struct drc_key k = key_of("10.0.0.1", conn, xid, call);
+	struct drc_entry *e;
+	uint8_t *reply = NULL;
+	size_t len;
+	bool is = drc_begin(d, &k, &e, &reply, &len) == DRC_REPLAY;
+
+	if (is)
+		free(reply);
+	else
+		done(e, "new");
+	return is;
+}
+
+START_TEST(what_is_settled_is_all_that_a_connection_asked_last_and_nothing_else)
+{
+	static const struct {
+		uint64_t conn;
+		const char *call;
+	} all[] = {{2, "a"}, {66, "b"}, {130, "c"}};
+
+	for (uint32_t xid = 0; xid < 300; xid++)
+		for (unsigned i = 0; i < 3; i++) {
+			struct drc_key k = key_of("10.0.0.1", all[i].conn, xid, all[i].call);
+
+			done(begin_new(&k), "ok");
+		}
+	for (uint32_t xid = 1; xid < 300; xid += 2)
+		ck_assert(again(66, xid, "a"));
+	drc_settle(d, 66);
+	for (uint32_t xid = 0; xid < 300; xid++) {
+		ck_assert_int_eq(again(900, xid, "a"), xid % 2 == 0);
+		ck_assert(!again(900, xid, "b"));
+		ck_assert(again(900, xid, "c"));
+	}
+}
+END_TEST
+
 START_TEST(what_differs_in_any_part_is_another_call)
 {
 	struct drc_key k = key_of("10.0.0.1", 1, 7, "remove a"), o;
@@ -303,6 +343,7 @@ static Suite *suite(void)
 	tcase_add_test(t, two_living_connections_never_collide);
 	tcase_add_test(t, the_death_of_a_connection_turns_its_twin_into_a_retransmission);
 	tcase_add_test(t, what_a_connection_closed_in_peace_asked_is_asked_again_only_from_its_port);
+	tcase_add_test(t, what_is_settled_is_all_that_a_connection_asked_last_and_nothing_else);
 	tcase_add_test(t, what_differs_in_any_part_is_another_call);
 	tcase_add_test(t, a_forgotten_call_is_new_again);
 	tcase_add_test(t, entries_are_bounded_and_the_oldest_goes);

@@ -125,6 +125,40 @@ START_TEST(a_file_seen_shorter_is_made_longer_again)
 }
 END_TEST
 
+START_TEST(what_is_seen_waits_for_nobody)
+{
+	struct reach r;
+
+	pthread_mutex_lock(&gate.lock);
+	reach_saw(&gate, 5000);
+	pthread_mutex_unlock(&gate.lock);
+	ck_assert(reach_enter(&gate, up_to(&r, 4000)));
+	ck_assert(!r.longer);
+	reach_leave(&gate, &r, 4000);
+}
+END_TEST
+
+static void *see(void *arg)
+{
+	for (uint64_t i = 0; i < 20000; i++)
+		reach_saw(&gate, i);
+	return arg;
+}
+
+START_TEST(sizes_are_seen_while_others_make_it_longer)
+{
+	struct reach r;
+	pthread_t t;
+
+	pthread_create(&t, NULL, see, NULL);
+	for (uint64_t i = 0; i < 20000; i++) {
+		ck_assert(reach_enter(&gate, up_to(&r, i)));
+		reach_leave(&gate, &r, i);
+	}
+	pthread_join(t, NULL);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("reach");
@@ -137,6 +171,8 @@ static Suite *suite(void)
 	tcase_add_test(t, after_a_failed_one_the_file_is_as_it_was);
 	tcase_add_test(t, a_file_that_grew_otherwise_leaves_nobody_waiting);
 	tcase_add_test(t, a_file_seen_shorter_is_made_longer_again);
+	tcase_add_test(t, what_is_seen_waits_for_nobody);
+	tcase_add_test(t, sizes_are_seen_while_others_make_it_longer);
 	suite_add_tcase(s, t);
 	return s;
 }
