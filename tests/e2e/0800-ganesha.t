@@ -59,6 +59,12 @@ tap_adopt "an export of VFS beside them" client model "$base/vfs" "$seed" 50
 
 tap_adopt "identities" client perms "$(sed -n '1s/.*\t//p' "$TAP_TMP/list")" "$base/rootsquash" "$base/allsquash" "$base/readonly"
 
+# What an OPEN denies, with the plugin and as VFS has it.
+for d in "$(sed -n '1s/.*\t//p' "$TAP_TMP/list")" "$base/vfs"; do
+	head -c 100000 /dev/zero >"$d/shared"
+	tap_adopt "${d##*/}: what an OPEN denies" client shares "$d" shared
+done
+
 # --- counters -----------------------------------------------------------------------------
 written() { ganesha_stat ".exports[] | select(.id == $1) | .write | $2"; }
 direct=$(sed -n '1s/.*\t//p' "$TAP_TMP/list")

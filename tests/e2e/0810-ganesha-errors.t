@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # nfs-ganesha with our FSAL plugin on a device that fails: no COMMIT says OK for data that write-back has lost, to
-# neither of two clients, and a WRITE that is to be stable fails when its flush does.  As 0240-write-back-errors.t.
+# neither of two clients, and a WRITE that is to be stable fails when its flush does.  As 0240-write-back-errors.t; and
+# on a device below which all fails with EIO.
 srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
 . "$srcdir/tests/lib/ganesha.sh"
@@ -15,6 +16,12 @@ for offset in 0 1000; do
 		ganesha_add $((++id)) "$dir" "$(ganesha_nfsdio $mode $mode page)"
 		printf '%s\t%s\t%s\t%s\n' $mode $offset "$dir" "$FS_UNDER/ballast" >>"$TAP_TMP/list"
 	done
+done
+for mode in buffered direct; do
+	dir=$TAP_TMP/$mode-eio
+	fs_mount_doomed "$dir"
+	ganesha_add $((++id)) "$dir" "$(ganesha_nfsdio $mode $mode page)"
+	printf '%s\t%s\t%s\t%s\n' "$mode, EIO," 1000 "$dir" "$FS_UNDER" >>"$TAP_TMP/list"
 done
 ok_here "ganesha starts with the plugin" ganesha_start || { tap_done; exit; }
 while IFS=$'\t' read -r mode offset dir ballast; do

@@ -4,11 +4,15 @@
  * system, so that write-back ends in EIO.  No COMMIT may then say OK under the
  * verifier the lost WRITEs were answered with: not the first, not a second one,
  * not one over another connection.  With the ballast gone, a new file can be written.
+ * A directory for BALLAST: the ext4 mounted there, on which the exported one's image lies, is shut down, and
+ * stays so: EIO for what the exported one writes.
  * Usage: writeback HOST PORT PATH BALLAST OFFSET
  */
 #include <fcntl.h>
+#include <linux/ioctl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "tests/lib/tap.h"
@@ -21,6 +25,21 @@ static struct v3c a, b;
 static struct v3c_fh file;
 static uint64_t base;
 static char buf[CHUNK], back[CHUNK];
+
+/* EXT4_IOC_SHUTDOWN, without its log: no header of the kernel's tells it. */
+#define SHUTDOWN _IOR('X', 125, uint32_t)
+
+/* Is `dir` one, and its file system shut down? */
+static bool shut_down(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY);
+	uint32_t no_log = 2;
+	bool done = fd >= 0 && ioctl(fd, SHUTDOWN, &no_log) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
 
 static void fill_device(const char *ballast)
 {
@@ -79,6 +98,7 @@ static bool contents(void)
 int main(int argc, char **argv)
 {
 	sattr3 mode = v3c_mode(0644);
+	bool for_good;
 	char verf[8];
 	unsigned acked;
 
@@ -90,7 +110,9 @@ int main(int argc, char **argv)
 		return !tap_ok(false, "connect and mount") && tap_done();
 	v3c_create(&a, &a.root, "writeback", UNCHECKED, &mode, NULL);
 	file = a.r.fh;
-	fill_device(argv[4]);
+	for_good = shut_down(argv[4]);
+	if (!for_good)
+		fill_device(argv[4]);
 	acked = write_all(UNSTABLE, verf);
 	if (acked) {
 		tap_ok(!lies(&a, verf), "COMMIT does not say OK for %u lost WRITEs (status %d)", acked, a.r.status);
@@ -101,6 +123,12 @@ int main(int argc, char **argv)
 	}
 	acked = write_all(FILE_SYNC, verf);
 	tap_ok(!acked, "no FILE_SYNC WRITE succeeds (%u did)", acked);
+	if (for_good) {
+		tap_ok(a.r.status == NFS3ERR_IO, "and the client is told of an I/O error (status %d)", a.r.status);
+		v3c_close(&a);
+		v3c_close(&b);
+		return tap_done();
+	}
 	unlink(argv[4]);
 	/* A new file: ext4 keeps extents of a failed write-back unwritten, so that the old one's blocks stay zeros. */
 	v3c_remove(&a, &a.root, "writeback");

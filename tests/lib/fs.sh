@@ -56,6 +56,17 @@ fs_mount_hollow() { # DIR
 	FS_DIRS=("$1" "${FS_DIRS[@]}")
 }
 
+# An ext4 whose image lies on another one, FS_UNDER, that can be shut down: what is below fails with EIO then.
+fs_mount_doomed() { # DIR
+	fs_mount ext4 400M || skip_all "ext4 cannot be mounted here"
+	FS_UNDER=$FS_DIR
+	mkdir "$1"
+	truncate -s 300M "$FS_UNDER/image"
+	mkfs.ext4 -q -F -O ^has_journal "$FS_UNDER/image" && mount -o loop "$FS_UNDER/image" "$1" ||
+		skip_all "ext4 cannot be mounted here"
+	FS_DIRS=("$1" "${FS_DIRS[@]}")
+}
+
 fs_umount() { # DIR
 	umount "$1" 2>/dev/null || wait_for 10 umount "$1" || umount -l "$1"
 	rm -f "$(fs_image "$1")"
