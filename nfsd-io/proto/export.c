@@ -184,6 +184,19 @@ static struct cred *own_cred(void)
 	return c;
 }
 
+bool export_all_are_server(const struct export *x)
+{
+	if (cred_switchable())
+		return false;
+	for (unsigned i = 0; i < x->nclients; i++) {
+		const struct export_opts *o = &x->clients[i].opts;
+
+		if (!o->all_squash || o->anonuid != geteuid())
+			return true;
+	}
+	return false;
+}
+
 static gid_t squash_gid(const struct export_opts *o, gid_t gid)
 {
 	return (gid == 0 && o->root_squash) || gid == ID_NONE ? o->anongid : gid;

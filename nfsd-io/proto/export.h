@@ -85,8 +85,12 @@ struct export *export_by_path(const struct export_table *t, const char *path, co
 /*
  * The identity a call acts as: root_squash, all_squash, anonuid/anongid, gid 0
  * in the list, -1 ids, AUTH_NONE; `gids` replaces the wire's list (manage-gids)
- * when not NULL.  NULL when memory is out.
+ * when not NULL.  NULL when memory is out.  A server that may act as nobody
+ * else (cred_switchable) is itself for all: see export_all_are_server().
  */
 struct cred *export_squash(const struct export_opts *o, const struct rpccred *rc, const gid_t *gids, unsigned ngids);
+
+/* Do callers act as the server for want of privileges, and not because all are squashed to its user? */
+bool export_all_are_server(const struct export *x);
 
 #endif

@@ -2,11 +2,18 @@
 /* `check`: everything serve would do before it serves. */
 #include "config.h"
 
+#include <errno.h>
 #include <jansson.h>
+#include <libgen.h>
+#include <netdb.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
+#include "nfsd-io/core/handle.h"
 #include "nfsd-io/server/cli.h"
 #include "nfsd-io/server/conf_dirs.h"
 #include "nfsd-io/server/exports.h"
@@ -72,6 +79,58 @@ static unsigned check_table(const struct cli *c, const struct export_table *t)
 	return problems;
 }
 
+static unsigned problem(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static unsigned problem(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("  problem: ", stdout);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	return 1;
+}
+
+/* The directory is there and ours to write to, or could be made. */
+static unsigned check_state_dir(const char *dir)
+{
+	char *copy = strdup(dir);
+	const char *in = dir;
+	unsigned n = 0;
+
+	if (copy && access(dir, F_OK) && errno == ENOENT)
+		in = dirname(copy);
+	if (access(in, W_OK | X_OK))
+		n = problem("[nfsd] state-directory-path: %s: %s", in, strerror(errno));
+	free(copy);
+	return n;
+}
+
+/* What serve needs of this host besides the exports; nothing is made here. */
+static unsigned check_host(const struct conf *c)
+{
+	struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM}, *list;
+	unsigned n = check_state_dir(c->state_dir);
+	struct handle_key *key;
+	int err;
+
+	for (unsigned i = 0; i < c->nhosts; i++) {
+		err = getaddrinfo(c->hosts[i], "0", &hints, &list);
+		if (err)
+			n += problem("[nfsd] host: %s: %s", c->hosts[i], gai_strerror(err));
+		else
+			freeaddrinfo(list);
+	}
+	if (access(c->key_file, F_OK)) /* else loading would make it */
+		return n;
+	err = handle_key_load(&key, c->key_file);
+	if (err)
+		return n + problem("[filehandle] key-file: %s: %s", c->key_file, handle_key_why(err));
+	handle_key_free(key);
+	return n;
+}
+
 int cli_check_run(const struct cli *c)
 {
 	struct conf_options o = {.file = c->file,
@@ -91,6 +150,7 @@ int cli_check_run(const struct cli *c)
 	problems += print_errors(c, &e);
 	if (t) {
 		problems += check_engine(&conf);
+		problems += check_host(&conf);
 		problems += check_table(c, t);
 		export_table_put(t);
 	}

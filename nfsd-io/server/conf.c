@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "nfsd-io/server/conf_dirs.h"
@@ -435,6 +436,9 @@ int conf_load(struct conf *c, const struct conf_options *o, struct conf_errors *
 		conf_error(e, false, "[nfsd] domain: not the name of a domain");
 	if (!c->vers3 && (!c->vers4 || !(c->vers40 || c->vers41 || c->vers42)))
 		conf_error(e, false, "[nfsd] vers3, vers4: no version is left to be served");
+	if (c->socket && strlen(c->socket) >= sizeof(((struct sockaddr_un *)0)->sun_path))
+		conf_error(e, false, "[control] socket: %s: a socket's name has at most %zu bytes", c->socket,
+			   sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
 	return conf_nerrors(e) > before ? -1 : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "nfsd-io/server/conf_read.h"
 #include "nfsd-io/server/exports.h"
@@ -170,6 +171,12 @@ static void open_root(struct export *x, const struct conf *c, const struct expor
 	if (mp) {
 		if (asprintf(&x->down, "nothing is mounted on %s", mp) < 0)
 			x->down = NULL;
+		free(real);
+		return;
+	}
+	if (geteuid() == 0 && export_all_are_server(x)) {
+		x->down = strdup("every caller would be root: the server lacks CAP_SETUID or "
+				 "CAP_SETGID, and not all clients have all_squash,anonuid=0");
 		free(real);
 		return;
 	}

@@ -156,6 +156,9 @@ static void warn_export(const struct export *x, json_t *warnings)
 		     "%s: no kernel file handles (%s): handles are names here, and a rename on "
 		     "this host makes them stale",
 		     x->path, x->root->probe.handles_why);
+	if (export_all_are_server(x))
+		warn(warnings, "%s: every caller acts as uid %u, whatever squashing says: the server lacks "
+		     "CAP_SETUID or CAP_SETGID", x->path, geteuid());
 	for (unsigned i = 0; i < x->nclients; i++) {
 		char at[4096];
 

@@ -68,15 +68,12 @@ static int run(const struct cli_verb *v, int argc, char **argv)
 	return code;
 }
 
-int main(int argc, char **argv)
+static int verb(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
 	static char help[] = "--help";
 	const struct cli_verb *v;
 
-	if (word && !strcmp(word, "serve"))
-		process_hold_hup();
-	process_hold_std();
 	if (!word) {
 		usage(stderr);
 		return CLI_USAGE;
@@ -97,4 +94,20 @@ int main(int argc, char **argv)
 	}
 	v = find(word);
 	return v ? run(v, argc - 1, argv + 1) : unknown(word);
+}
+
+int main(int argc, char **argv)
+{
+	int code;
+
+	if (argc > 1 && !strcmp(argv[1], "serve"))
+		process_hold_hup();
+	process_hold_std();
+	code = verb(argc, argv);
+	/* A script must not take half an answer, or none, for one. */
+	if ((fflush(stdout) || ferror(stdout)) && code == CLI_OK) {
+		perror("nfsd-io: standard output");
+		code = CLI_FAILED;
+	}
+	return code;
 }

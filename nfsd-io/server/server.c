@@ -191,6 +191,9 @@ static void announce(struct server *s)
 		if (x->root && x->root->path_mode)
 			log_line(LOG_WARNING, "%s: handles are names here: %s", x->path,
 				 x->root->probe.handles_why);
+		if (x->root && export_all_are_server(x))
+			log_line(LOG_WARNING, "%s: every caller acts as uid %u: no CAP_SETUID or CAP_SETGID",
+				 x->path, geteuid());
 	}
 	snprintf(status, sizeof(status), "serving %u of %u exports on port %u", up, t->n, s->number);
 	export_table_put(t);

@@ -55,6 +55,30 @@ for fd in 0 1 2; do
 		--run 'readlink /proc/\$PPID/fd/$fd >$TAP_TMP/fd' </dev/null >/dev/null 2>&1 $fd>&-"
 	is "descriptor $fd that came closed is /dev/null" "$(cat "$TAP_TMP/fd")" /dev/null
 done
+# What serve would stumble over later, check finds.
+checks() { # prints what it said; status of check
+	"$NFSD_IO" check -f "$DAEMON_DIR/conf" -o "nfsd.state-directory-path=$DAEMON_DIR/state" \
+		-o "exports.file=$DAEMON_DIR/exports" -o "exports.directory=$DAEMON_DIR/exports.d" "$@" 2>&1
+}
+finds() { # WHAT STATUS TEXT OPTION: check answers STATUS and names TEXT; serve does not start
+	checks -o "$4" >"$TAP_TMP/said"
+	is "check finds $1" $? "$2"
+	ok "and names it" says "$3"
+	serve -o "$4" >"$TAP_TMP/said"
+	ok "serve does not start with it" [ $? -ne 0 ]
+}
+ok_here "check finds nothing where nothing is wrong" checks
+finds "a host that is none" 1 "[nfsd] host: 999.1.1.1" nfsd.host=999.1.1.1
+finds "a state directory that cannot be made" 1 "[nfsd] state-directory-path: $TAP_TMP/no" \
+	"nfsd.state-directory-path=$TAP_TMP/no/where"
+finds "a key that is none" 1 "[filehandle] key-file: $DAEMON_DIR/conf" "filehandle.key-file=$DAEMON_DIR/conf"
+finds "a socket's name that is too long" 6 "[control] socket" "control.socket=/$(printf '%0200d' 0)"
+for what in "check -f $DAEMON_DIR/conf -o exports.file=$DAEMON_DIR/exports" "config --defaults" "config --effective" \
+	"explain write 1000 1M" help -V; do
+	# shellcheck disable=SC2086
+	"$NFSD_IO" $what >/dev/full 2>/dev/null
+	ok "$what: no success when the answer cannot be written" [ $? -ne 0 ]
+done
 daemon_export "$TAP_TMP/absent"
 "$NFSD_IO" check -f "$DAEMON_DIR/conf" -o "exports.file=$DAEMON_DIR/exports" \
 	-o "exports.directory=$DAEMON_DIR/exports.d" >"$TAP_TMP/said" 2>&1

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Without privileges: no capability, another user's process; the same clients work, as that user.
+# Without privileges: no capability, another user's process; the same clients work, as that user.  Root without some.
 srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
 need_root
@@ -23,6 +23,26 @@ ok_here "daemon drains and exits 0" daemon_stop
 ok_here "daemon starts again" daemon_restart
 tap_adopt "handles after a restart" "$BUILDDIR/tests/e2e/handles" check "$DAEMON_HOST" "$DAEMON_PORT" "$FS_DIR" \
 	"$TAP_TMP/handles"
+ok_here "daemon drains and exits 0" daemon_stop
+# Root in a container that lacks the capabilities to be anybody else: what is asked as another must not be done as root.
+DAEMON_PREFIX=(setpriv --bounding-set=-setuid --inh-caps=-setuid)
+: >"$DAEMON_DIR/exports"
+daemon_export "$FS_DIR" rw,insecure
+chown -R 0:0 "$FS_DIR" "$DAEMON_DIR"
+: >"$DAEMON_DIR/log"
+is "root without CAP_SETUID does not serve callers that it would make root" "$(daemon_start >/dev/null; echo $?)" 6
+ok "and says why" grep -qF "every caller would be root" "$DAEMON_DIR/log"
+: >"$DAEMON_DIR/exports"
+daemon_export "$FS_DIR" rw,insecure,all_squash,anonuid=0,anongid=0
+ok_here "unless all are squashed to root, in so many words" daemon_start
+ok_here "daemon drains and exits 0" daemon_stop
+# Anybody else may serve what is his, but tells that squashing is not what the options say.
+DAEMON_PREFIX=(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all --inh-caps=-all)
+chown -R 65534:65534 "$DAEMON_DIR" "$FS_DIR"
+: >"$DAEMON_DIR/exports"
+daemon_export "$FS_DIR" rw,insecure
+ok_here "another user's server serves callers that it cannot become" daemon_start
+ok "and warns that all are that user" eval 'daemon_ctl status | grep -qF "every caller acts as uid 65534"'
 ok_here "daemon drains and exits 0" daemon_stop
 # the embedded default: no file at all, as nobody
 run=$TAP_TMP/run
