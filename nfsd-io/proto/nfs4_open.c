@@ -192,7 +192,10 @@ static uint32_t try_grant(struct state4 *s, struct req *r, struct v4_opening *o,
 
 	if (c->gone || (!w && o->seq.owner))
 		return v4(r)->minor ? NFS4ERR_BADSESSION : NFS4ERR_EXPIRED;
-	if (!f) {
+	/* Its export is no more or another one: what it held has been revoked, or is just being. */
+	if (!f || r->export->root->retired) {
+		if (f)
+			state4_file_check(s, f);
 		if (w)
 			state4_owner_idle(s, w);
 		return NFS4ERR_DELAY;

@@ -134,7 +134,7 @@ uint32_t v4_close(struct req *r)
 
 /* --- FREE_STATEID, TEST_STATEID --- */
 
-/* Only a lock stateid without locks can be freed. */
+/* Only what was revoked, or a lock stateid without locks, can be freed. */
 static uint32_t free_id(struct state4 *s, struct req *r, stateid4 *id, struct state4_files **dead)
 {
 	struct state4_open *o;
@@ -142,6 +142,8 @@ static uint32_t free_id(struct state4 *s, struct req *r, stateid4 *id, struct st
 
 	state4_id_current(v4(r), id);
 	st = state4_id_find(s, v4(r), id, STATE4_OPEN | STATE4_LOCK, &o);
+	if (st == NFS4ERR_ADMIN_REVOKED)
+		return state4_revoke_free(s, v4(r)->client, state4_id_number(id));
 	if (!st)
 		st = state4_id_seqid(id, o, false);
 	if (!st && (!o->lock || o->ranges.n))

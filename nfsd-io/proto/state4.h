@@ -18,6 +18,7 @@
  *   state4_owner.c   open and lock owners, 4.0 seqids and their one-deep replay
  *   state4_open.c    opens and share reservations by file
  *   state4_lock.c    byte ranges
+ *   state4_revoke.c  what the operator takes away
  */
 #ifndef PROTO_STATE4_H
 #define PROTO_STATE4_H
@@ -80,6 +81,8 @@ bool state4_active(struct state4 *s);
 struct state4_held {
 	struct state4_owner *owners; /* open and lock owners */
 	unsigned nowners, nopens, nlocks;
+	struct state4_revoked *revoked; /* told as ADMIN_REVOKED until it has been heard */
+	unsigned nrevoked;
 	uint32_t changes; /* moves whenever an open or lock does */
 };
 
@@ -136,6 +139,12 @@ struct state4_files *state4_held_drop(struct state4 *s, struct state4_client *c)
 void state4_files_put(struct state4_files *f); /* NULL is fine */
 /* Under the lock: anything that makes DESTROY_CLIENTID answer CLIENTID_BUSY, or a lease worth a courtesy? */
 bool state4_held_any(const struct state4_held *h);
+
+/*
+ * Without the lock, blocks: the export of this root is no more (root->retired is set): opens and locks of
+ * its files are revoked, as how many are told, and the files closed.
+ */
+unsigned state4_revoke_root(struct state4 *s, uint32_t root_id);
 
 /* --- for READ, WRITE, SETATTR(size) (state4_open.c) --- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What clients hold: owners, opens and locks, for state4_id.c, state4_owner.c,
- * state4_open.c, state4_lock.c and the operations on them (nfs4_open*.c,
+ * state4_open.c, state4_lock.c, state4_revoke.c and the operations on them (nfs4_open*.c,
  * nfs4_lock.c).  Everything is under the lock of state4.h unless it says
  * otherwise.
  *
@@ -23,7 +23,7 @@
 struct v4;
 
 struct state4_tables {
-	struct state4_map ids, owners, files;
+	struct state4_map ids, owners, files, revoked;
 	struct state4_link idle; /* 4.0 owners that hold nothing, the longest first */
 	uint32_t next_id;
 	unsigned max_opens, max_locks, nopens, nlocks, nowners;
@@ -89,6 +89,14 @@ struct state4_open {
 	struct state4_files dead;   /* gone: what state4_files_put() frees */
 };
 
+/* What the operator has taken away: a stateid's number, no more. */
+struct state4_revoked {
+	struct state4_node node;
+	struct state4_client *client;
+	struct state4_revoked *next, **pprev; /* of the client */
+	struct state4_owner *owner; /* pinned: 4.0's sequence goes on */
+};
+
 /* --- state4_id.c: stateids --- */
 
 enum state4_kind { STATE4_OPEN = 1, STATE4_LOCK = 2, STATE4_CLOSED = 4 };
@@ -106,9 +114,11 @@ void state4_id_of(const struct state4_open *o, stateid4 *out);
 void state4_id_bump(struct state4_open *o, stateid4 *out);
 /*
  * The state `id` names, of one of `kinds`: NFS4_OK and *out, not pinned; BAD, STALE_STATEID,
- * EXPIRED.  Sets and renews the COMPOUND's client in 4.0.  The seqid is not looked at.
+ * EXPIRED, ADMIN_REVOKED.  Sets and renews the COMPOUND's client in 4.0.  The seqid is not looked at.
  */
 uint32_t state4_id_find(struct state4 *s, struct v4 *c, const stateid4 *id, unsigned kinds, struct state4_open **out);
+/* The number in a stateid. */
+uint32_t state4_id_number(const stateid4 *id);
 /* Is the seqid the one of now?  OLD_STATEID, BAD_STATEID.  4.1: 0 is. */
 uint32_t state4_id_seqid(const stateid4 *id, const struct state4_open *o, bool v40);
 /* 4.0: the client is the one this COMPOUND acts for from here on, and its lease is renewed until state4_served(). */
@@ -190,6 +200,17 @@ bool state4_open_may(const struct state4_open *o, enum state4_use use);
  * state4_files_put() without the lock.  `keep`: a 4.0 CLOSE: it can be found closed.
  */
 void state4_open_drop(struct state4 *s, struct state4_open *o, bool keep, struct state4_files **out);
+
+/* --- state4_revoke.c --- */
+
+/* What was revoked by this number, or NULL. */
+struct state4_revoked *state4_revoke_find(const struct state4_tables *t, uint32_t number);
+/* The client `c` has heard of it: NFS4_OK, or BAD_STATEID when it was none of its. */
+uint32_t state4_revoke_free(struct state4 *s, const struct state4_client *c, uint32_t number);
+/* The same for 4.0; `seqid`: of an operation in the owner's sequence, which goes on, or NULL. */
+void state4_revoke_told(struct state4 *s, const struct state4_client *c, uint32_t number, const uint32_t *seqid);
+/* The client goes. */
+void state4_revoke_forget(struct state4 *s, struct state4_client *c);
 
 /* --- state4_lock.c --- */
 

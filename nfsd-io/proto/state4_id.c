@@ -58,9 +58,17 @@ static struct state4_open *id_lookup(const struct state4_tables *t, uint32_t num
 uint32_t state4_id_new(struct state4_tables *t)
 {
 	/* There are far fewer than 2^32. */
-	while (t->next_id == 0 || id_lookup(t, t->next_id))
+	while (t->next_id == 0 || id_lookup(t, t->next_id) || state4_revoke_find(t, t->next_id))
 		t->next_id++;
 	return t->next_id++;
+}
+
+uint32_t state4_id_number(const stateid4 *id)
+{
+	uint32_t number;
+
+	memcpy(&number, id->other + NFS4_OTHER_SIZE - sizeof(number), sizeof(number));
+	return be32toh(number);
 }
 
 void state4_id_of(const struct state4_open *o, stateid4 *out)
@@ -108,14 +116,14 @@ static unsigned kind_of(const struct state4_open *o)
 
 uint32_t state4_id_find(struct state4 *s, struct v4 *c, const stateid4 *id, unsigned kinds, struct state4_open **out)
 {
+	uint32_t number = state4_id_number(id), st;
+	const struct state4_revoked *v;
 	struct state4_open *o;
 	uint64_t client;
-	uint32_t number, st;
 
 	if (id_special(id))
 		return NFS4ERR_BAD_STATEID;
 	memcpy(&client, id->other, sizeof(client));
-	memcpy(&number, id->other + sizeof(client), sizeof(number));
 	client = be64toh(client);
 	if (c->minor == 0) {
 		st = client >> 32 == state4_boot(s) ? state4_id_client(s, c, client) : NFS4ERR_STALE_CLIENTID;
@@ -124,7 +132,10 @@ uint32_t state4_id_find(struct state4 *s, struct v4 *c, const stateid4 *id, unsi
 		if (st)
 			return st;
 	}
-	o = id_lookup(state4_tables(s), be32toh(number));
+	v = state4_revoke_find(state4_tables(s), number);
+	if (v && v->client == c->client && state4_client_id(v->client) == client)
+		return NFS4ERR_ADMIN_REVOKED;
+	o = id_lookup(state4_tables(s), number);
 	if (!o || !o->owner || o->owner->client != c->client || state4_client_id(c->client) != client ||
 	    !(kind_of(o) & kinds))
 		return NFS4ERR_BAD_STATEID;

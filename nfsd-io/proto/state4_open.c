@@ -30,7 +30,8 @@ int state4_tables_new(struct state4_tables **out, const struct state4_params *p)
 	t->next_id = 1;
 	t->max_opens = p->max_opens ? p->max_opens : 100000;
 	t->max_locks = p->max_locks ? p->max_locks : 1000000;
-	if (state4_map_init(&t->ids) || state4_map_init(&t->owners) || state4_map_init(&t->files)) {
+	if (state4_map_init(&t->ids) || state4_map_init(&t->owners) || state4_map_init(&t->files) ||
+	    state4_map_init(&t->revoked)) {
 		state4_tables_free(t);
 		return -ENOMEM;
 	}
@@ -45,6 +46,7 @@ void state4_tables_free(struct state4_tables *t)
 	state4_map_fini(&t->ids);
 	state4_map_fini(&t->owners);
 	state4_map_fini(&t->files);
+	state4_map_fini(&t->revoked);
 	free(t);
 }
 
@@ -397,6 +399,7 @@ struct state4_files *state4_held_drop(struct state4 *s, struct state4_client *c)
 			state4_owner_drop(s, w);
 		state4_owner_put(w);
 	}
+	state4_revoke_forget(s, c);
 	return list;
 }
 
@@ -445,6 +448,8 @@ static uint32_t real_io(struct state4 *s, struct req *r, const stateid4 *id, enu
 	struct state4_open *o, *open;
 	uint32_t st = state4_id_find(s, c, id, STATE4_OPEN | STATE4_LOCK, &o);
 
+	if (st == NFS4ERR_ADMIN_REVOKED && !c->minor)
+		state4_revoke_told(s, c->client, state4_id_number(id), NULL);
 	if (!st)
 		st = state4_id_seqid(id, o, c->minor == 0);
 	if (st)

@@ -187,6 +187,8 @@ uint32_t state4_seq_by_id(struct state4 *s, struct state4_seq *t, struct req *r,
 	state4_id_current(c, id);
 	do {
 		st = state4_id_find(s, c, id, kinds, &o);
+		if (st == NFS4ERR_ADMIN_REVOKED && !c->minor)
+			state4_revoke_told(s, c->client, state4_id_number(id), &seqid);
 		if (st)
 			return st;
 		state4_open_get(o);

@@ -329,7 +329,7 @@ static uint32_t turn(struct state4 *s, const struct state4_call *call, struct st
 	if (slot->in_use)
 		return park(slot, call, out, old);
 	state4_client_renew(s, n->client);
-	out->flags = state4_back_flags(n);
+	out->flags = state4_back_flags(n) | (n->client->held.nrevoked ? SEQ4_STATUS_ADMIN_STATE_REVOKED : 0);
 	if (call->seqid == slot->seqid)
 		return replay(s, slot, call, out);
 	if (call->seqid != slot->seqid + 1 || call->again)

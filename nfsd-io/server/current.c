@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "nfsd-io/proto/state4.h"
 #include "nfsd-io/server/current.h"
+#include "nfsd-io/server/log.h"
 #include "nfsd-io/server/worker.h"
 
 #define KEEP_NS (60ull * 1000000000)
@@ -128,6 +131,28 @@ static void purge_gone(struct fdcache *files, const struct export_table *old, co
 			fdcache_purge(files, old->exports[i].root);
 }
 
+/* Other options make another root of the same files: their handles and state are as good as before. */
+static bool still_there(const struct export_table *t, const struct root *r)
+{
+	const struct export *e = export_by_root_id(t, r->id);
+
+	return e && e->root && !memcmp(e->root->fskey, r->fskey, sizeof(r->fskey));
+}
+
+/* After purge_gone(): what is opened later finds its root retired. */
+static void revoke_gone(struct state4 *state, const struct export_table *old, const struct export_table *new)
+{
+	unsigned i, n;
+
+	for (i = 0; i < old->n; i++) {
+		if (!old->exports[i].root || still_there(new, old->exports[i].root))
+			continue;
+		n = state4_revoke_root(state, old->exports[i].root->id);
+		if (n)
+			log_line(LOG_NOTICE, "%s: no longer exported: %u opens and locks revoked", old->exports[i].path, n);
+	}
+}
+
 /* Those replaced a minute ago and more; whoever looked at them has long finished. */
 static struct held_conf *expired(struct current *c, uint64_t now)
 {
@@ -140,7 +165,7 @@ static struct held_conf *expired(struct current *c, uint64_t now)
 	return gone;
 }
 
-int current_reload(struct current *c, struct fdcache *files, struct conf_errors *e)
+int current_reload(struct current *c, struct fdcache *files, struct state4 *state, struct conf_errors *e)
 {
 	struct export_table *table = NULL, *old;
 	uint64_t now = worker_clock_ns();
@@ -163,6 +188,8 @@ int current_reload(struct current *c, struct fdcache *files, struct conf_errors 
 	c->table = table;
 	pthread_mutex_unlock(&c->lock);
 	purge_gone(files, old, table);
+	if (state)
+		revoke_gone(state, old, table);
 	export_table_put(old);
 	pthread_mutex_unlock(&c->reload);
 	return 0;

@@ -501,7 +501,7 @@ int server_reload(struct server *s, struct conf_errors *e)
 	int err;
 
 	notify_reloading();
-	err = current_reload(s->current, s->env.files, e);
+	err = current_reload(s->current, s->env.files, s->env.state, e);
 	if (err) {
 		log_line(LOG_ERR, "reload: errors; the old configuration stays in force");
 	} else {
