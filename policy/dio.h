@@ -54,7 +54,8 @@ struct dio_facts {
 	uint32_t page_size;	  /* bytes, power of two; 0 = 4096 */
 	uint32_t mem_phase;	  /* WRITE: payload address mod page_size */
 	bool dontcache_ok;	  /* RWF_DONTCACHE works on this file system */
-	uint32_t read_direct_min; /* bytes; misaligned READs below it go buffered (seed, page, dontcache-ends) */
+	/* bytes; misaligned READs below it go buffered (seed, page, dontcache-ends) */
+	uint32_t read_direct_min;
 	uint32_t min_middle;	  /* bytes; a smaller middle is NO_MIDDLE; 0 = any */
 };
 
@@ -66,11 +67,15 @@ struct dio_segment {
 
 struct dio_plan {
 	enum dio_disposition why;
-	unsigned nsegs; /* 0 for a zero-length request, else 1..3, ascending, tiling the request (READ: a superset) */
+	/*
+	 * 0 for a zero-length request, else 1..3, ascending, tiling the request (READ: a superset)
+	 */
+	unsigned nsegs;
 	struct dio_segment seg[3];
 	uint32_t pad;	/* READ: bytes in front to drop */
 	uint32_t keep;	/* READ: bytes asked that may be kept after pad */
-	uint32_t phase; /* WRITE: where in a page the payload must start so that the middle is memory-aligned */
+	/* WRITE: where in a page the payload must start so that the middle is memory-aligned */
+	uint32_t phase;
 };
 
 /*
@@ -80,7 +85,10 @@ struct dio_plan {
  */
 void dio_plan(const struct dio_facts *f, struct dio_plan *out);
 
-/* Config and report words ("page", "dontcache-ends", "direct", "SPLIT"); never NULL for valid values. */
+/*
+ * Config and report words ("page", "dontcache-ends",
+ * "direct", "SPLIT"); never NULL for valid values.
+ */
 const char *dio_rule_name(enum dio_rule r);
 const char *dio_mode_name(enum dio_mode m);
 const char *dio_kind_name(enum dio_kind k);

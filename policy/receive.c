@@ -3,8 +3,8 @@
 
 enum receive_way receive_choose(const struct receive_facts *f)
 {
-	bool splice = f->want == RECEIVE_SPLICE && f->len >= RECEIVE_SPLICE_MIN && f->plain && !f->more &&
-		      f->can_splice;
+	bool splice = f->want == RECEIVE_SPLICE && f->len >= RECEIVE_SPLICE_MIN && f->plain &&
+		      !f->more && f->can_splice;
 
 	return splice ? RECEIVE_SPLICE : RECEIVE_RECV;
 }

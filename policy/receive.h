@@ -14,7 +14,10 @@
 /* What `receive =` asks for, and the answer. */
 enum receive_way { RECEIVE_RECV, RECEIVE_SPLICE, RECEIVE_WAYS };
 
-/* Bytes: a shorter payload spares too little copying to be sure of a gain (docs/PERFORMANCE.md, "Buffered WRITEs by splice"). */
+/*
+ * Bytes: a shorter payload spares too little copying to be sure of a
+ * gain (docs/PERFORMANCE.md, "Buffered WRITEs by splice").
+ */
 #define RECEIVE_SPLICE_MIN 524288
 
 struct receive_facts {
@@ -22,7 +25,8 @@ struct receive_facts {
 	uint32_t len;	       /* bytes of payload */
 	bool plain;	       /* ... and it was one piece for the page cache */
 	bool more;	       /* arguments may follow the payload */
-	bool can_splice;       /* the ring has what it needs, and no pipe overflowed on this connection */
+	/* the ring has what it needs, and no pipe overflowed on this connection */
+	bool can_splice;
 };
 
 enum receive_way receive_choose(const struct receive_facts *f);

@@ -22,8 +22,10 @@ struct reply_facts {
 	enum reply_way want;
 	uint32_t len;	      /* bytes of payload */
 	bool direct;	      /* read past the page cache: pages in the pipe are nobody else's */
-	bool splice_buffered; /* the page cache's own pages may be sent: later WRITEs show in them */
-	bool integrity;	      /* the payload is checksummed before it is sent, so must not change after */
+	/* the page cache's own pages may be sent: later WRITEs show in them */
+	bool splice_buffered;
+	/* the payload is checksummed before it is sent, so must not change after */
+	bool integrity;
 	bool can_splice;      /* not read yet, and the ring and the system have what it needs */
 	bool can_zerocopy;    /* the kernel has it and did not copy on this connection before */
 };

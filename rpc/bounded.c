@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length word and as many bytes, malloc'd with a NUL behind; NULL when the stream does not hold them. */
+/*
+ * The length word and as many bytes, malloc'd with a NUL
+ * behind; NULL when the stream does not hold them.
+ */
 static char *decode(XDR *x, u_int *len, u_int max)
 {
 	char *p, pad[BYTES_PER_XDR_UNIT];
@@ -16,7 +19,8 @@ static char *decode(XDR *x, u_int *len, u_int max)
 	if (!p)
 		return NULL;
 	/* Not xdr_opaque(): it reads the pad into a static buffer shared by all threads. */
-	if ((*len && !XDR_GETBYTES(x, p, *len)) || ((*len & 3) && !XDR_GETBYTES(x, pad, -*len & 3))) {
+	if ((*len && !XDR_GETBYTES(x, p, *len)) ||
+	    ((*len & 3) && !XDR_GETBYTES(x, pad, -*len & 3))) {
 		free(p);
 		return NULL;
 	}

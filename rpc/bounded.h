@@ -17,8 +17,9 @@ bool_t bounded_string(XDR *x, char **s, u_int max);
 /* opaque<max>; decoding: *val is malloc'd (NULL when *len == 0), freed by XDR_FREE. */
 bool_t bounded_bytes(XDR *x, char **val, u_int *len, u_int max);
 /*
- * A set of bits, uint32_t<>, of which `max` words are kept in val[].  Decoding: more of them must be there; their bits
- * are or-ed into the last, so that who looks for bits it does not know finds them.
+ * A set of bits, uint32_t<>, of which `max` words are kept in val[].  Decoding: more of them must
+ * be there; their bits are or-ed into the last, so that who looks for bits it does not know finds
+ * them.
  */
 bool_t bounded_words(XDR *x, uint32_t *val, u_int *len, u_int max);
 

@@ -17,7 +17,10 @@
  * nothing is to be freed.
  */
 bool codec_decode(struct cursor *c, xdrproc_t proc, void *out);
-/* Encode `in` and move on.  False: it does not fit or is not valid; the cursor is bad and did not move. */
+/*
+ * Encode `in` and move on.  False: it does not fit or is
+ * not valid; the cursor is bad and did not move.
+ */
 bool codec_encode(struct cursor *c, xdrproc_t proc, const void *in);
 /* Free what decoding allocated; harmless a second time. */
 void codec_free(xdrproc_t proc, void *out);

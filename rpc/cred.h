@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* AUTH_NONE and AUTH_SYS credentials as they come on the wire (RFC 5531 s.8, app. A).  Pure decoding. */
+/*
+ * AUTH_NONE and AUTH_SYS credentials as they come on the
+ * wire (RFC 5531 s.8, app. A).  Pure decoding.
+ */
 #ifndef RPC_CRED_H
 #define RPC_CRED_H
 
@@ -20,7 +23,10 @@ struct rpccred {
 	char machine[256]; /* NUL-terminated; at most 255 bytes are allowed on the wire */
 };
 
-/* 0, or an auth_stat: AUTH_BADCRED (1) malformed, AUTH_REJECTEDCRED (2)/AUTH_TOOWEAK (5) flavor not served. */
+/*
+ * 0, or an auth_stat: AUTH_BADCRED (1) malformed,
+ * AUTH_REJECTEDCRED (2)/AUTH_TOOWEAK (5) flavor not served.
+ */
 int rpccred_decode(struct rpccred *out, uint32_t flavor, const uint8_t *body, uint32_t len);
 
 #endif

@@ -36,7 +36,8 @@ void cursor_skip(struct cursor *c, size_t len);
 void cursor_put_u32(struct cursor *c, uint32_t v);
 void cursor_put_u64(struct cursor *c, uint64_t v);
 void cursor_put_bool(struct cursor *c, bool v);
-void cursor_put_opaque(struct cursor *c, const void *data, uint32_t len); /* length, bytes, zero pad */
+/* length, bytes, zero pad */
+void cursor_put_opaque(struct cursor *c, const void *data, uint32_t len);
 void cursor_put_fixed(struct cursor *c, const void *data, uint32_t len);  /* bytes, zero pad */
 /* Room for a value to be known later; patch with cursor_set_u32(). */
 uint8_t *cursor_reserve(struct cursor *c, size_t len);

@@ -10,8 +10,8 @@ static const void *find_proc(const struct dispatch_program *p, uint32_t proc, st
 	return (const char *)p->procs + proc * p->stride;
 }
 
-const void *dispatch_find(const struct dispatch_program *table, size_t n, const struct msg_call *call,
-			  struct msg_error *err)
+const void *dispatch_find(const struct dispatch_program *table, size_t n,
+			  const struct msg_call *call, struct msg_error *err)
 {
 	*err = (struct msg_error){.kind = MSG_ERR_ACCEPTED, .accept = MSG_PROG_UNAVAIL};
 	for (size_t i = 0; i < n; i++) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* (program, version, procedure) -> table entry, or the RFC 5531 reason why not.  Knows no procedure. */
+/*
+ * (program, version, procedure) -> table entry, or the
+ * RFC 5531 reason why not.  Knows no procedure.
+ */
 #ifndef RPC_DISPATCH_H
 #define RPC_DISPATCH_H
 
@@ -19,7 +22,7 @@ struct dispatch_program {
  * The entry for `call`, or NULL with *err: PROG_UNAVAIL, PROG_MISMATCH (lowest
  * and highest version served), PROC_UNAVAIL.
  */
-const void *dispatch_find(const struct dispatch_program *table, size_t n, const struct msg_call *call,
-			  struct msg_error *err);
+const void *dispatch_find(const struct dispatch_program *table, size_t n,
+			  const struct msg_call *call, struct msg_error *err);
 
 #endif

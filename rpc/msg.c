@@ -50,7 +50,8 @@ enum msg_verdict msg_call_decode(struct cursor *c, struct msg_call *out, struct 
 		return MSG_CALL_DROP;
 	vers = cursor_get_u32(c);
 	if (cursor_ok(c) && vers != RPC_VERSION) {
-		*err = (struct msg_error){.kind = MSG_ERR_RPCVERS, .low = RPC_VERSION, .high = RPC_VERSION};
+		*err = (struct msg_error){
+			.kind = MSG_ERR_RPCVERS, .low = RPC_VERSION, .high = RPC_VERSION};
 		return MSG_CALL_REJECT;
 	}
 	out->prog = cursor_get_u32(c);
@@ -107,7 +108,8 @@ void msg_reject(struct cursor *c, uint32_t xid, const struct msg_error *err)
 	}
 }
 
-void msg_call_put(struct cursor *c, uint32_t prog, uint32_t vers, uint32_t proc, const uint8_t *cred, size_t len)
+void msg_call_put(struct cursor *c, uint32_t prog, uint32_t vers, uint32_t proc,
+		  const uint8_t *cred, size_t len)
 {
 	cursor_put_u32(c, 0);
 	cursor_put_u32(c, MSG_TYPE_CALL);
@@ -130,7 +132,8 @@ bool msg_reply_accepted(struct cursor *c)
 	cursor_skip(c, 4); /* verifier */
 	cursor_get_opaque(c, AUTH_BODY_MAX, &len);
 	accept = cursor_get_u32(c);
-	return cursor_ok(c) && type == MSG_TYPE_REPLY && stat == REPLY_ACCEPTED && accept == MSG_SUCCESS;
+	return cursor_ok(c) && type == MSG_TYPE_REPLY && stat == REPLY_ACCEPTED &&
+	       accept == MSG_SUCCESS;
 }
 
 bool msg_is_reply(const uint8_t *buf, size_t len, uint32_t *xid)

@@ -24,7 +24,14 @@ enum msg_verdict {
 	MSG_CALL_MORE, /* msg_peek only: header not complete yet */
 };
 
-enum msg_accept { MSG_SUCCESS, MSG_PROG_UNAVAIL, MSG_PROG_MISMATCH, MSG_PROC_UNAVAIL, MSG_GARBAGE_ARGS, MSG_SYSTEM_ERR };
+enum msg_accept {
+	MSG_SUCCESS,
+	MSG_PROG_UNAVAIL,
+	MSG_PROG_MISMATCH,
+	MSG_PROC_UNAVAIL,
+	MSG_GARBAGE_ARGS,
+	MSG_SYSTEM_ERR
+};
 
 /* Why a call is rejected. */
 struct msg_error {
@@ -42,9 +49,11 @@ void msg_reject(struct cursor *c, uint32_t xid, const struct msg_error *err);
 
 /*
  * A call of our own: header with xid 0, to be set where it starts; `cred`: flavor, length and body.
- * And its answer: is the record at the cursor a reply that says SUCCESS?  The results are next then.
+ * And its answer: is the record at the cursor a reply that says SUCCESS?  The results are next
+ * then.
  */
-void msg_call_put(struct cursor *c, uint32_t prog, uint32_t vers, uint32_t proc, const uint8_t *cred, size_t len);
+void msg_call_put(struct cursor *c, uint32_t prog, uint32_t vers, uint32_t proc,
+		  const uint8_t *cred, size_t len);
 bool msg_reply_accepted(struct cursor *c);
 /* Is the record buf[0..len) a reply, to which call? */
 bool msg_is_reply(const uint8_t *buf, size_t len, uint32_t *xid);

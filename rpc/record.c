@@ -11,7 +11,9 @@ void record_init(struct record *r, uint32_t max)
 	r->max = max;
 }
 
-/* r->mark is complete: open the fragment it announces.  False: this stream is not worth reading on. */
+/*
+ * r->mark is complete: open the fragment it announces.  False: this stream is not worth reading on.
+ */
 static bool open_fragment(struct record *r)
 {
 	uint32_t mark, len;
@@ -25,7 +27,8 @@ static bool open_fragment(struct record *r)
 	r->nfrags++;
 	if (len == 0)
 		r->empty++;
-	if (len > r->max - r->len || r->nfrags > RECORD_FRAGMENTS_MAX || r->empty > RECORD_EMPTY_MAX)
+	if (len > r->max - r->len || r->nfrags > RECORD_FRAGMENTS_MAX ||
+	    r->empty > RECORD_EMPTY_MAX)
 		return false;
 	r->last = mark & RECORD_LAST;
 	r->frag_left = len;

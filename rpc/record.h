@@ -45,9 +45,15 @@ void record_init(struct record *r, uint32_t max);
 enum record_event record_next(struct record *r, const uint8_t *in, size_t len, size_t *used,
 			      const uint8_t **body, size_t *body_len);
 
-/* Body bytes that come next in the stream without a mark between: may be received in place.  0: a mark is due. */
+/*
+ * Body bytes that come next in the stream without a mark
+ * between: may be received in place.  0: a mark is due.
+ */
 uint32_t record_direct(const struct record *r);
-/* `n` <= record_direct() body bytes were received in place.  Then record_ended() tells if that was the record. */
+/*
+ * `n` <= record_direct() body bytes were received in place.  Then
+ * record_ended() tells if that was the record.
+ */
 void record_advance(struct record *r, uint32_t n);
 /* True once when the current record's last byte has been taken by record_advance(). */
 bool record_ended(struct record *r);

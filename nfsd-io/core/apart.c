@@ -34,7 +34,8 @@ static uint64_t last_folio(const struct apart *a)
 static bool exclude(const struct apart *a, const struct apart *b)
 {
 	return a->direct != b->direct && a->ino == b->ino && a->dev == b->dev &&
-	       a->offset >> FOLIO_SHIFT <= last_folio(b) && b->offset >> FOLIO_SHIFT <= last_folio(a);
+	       a->offset >> FOLIO_SHIFT <= last_folio(b) &&
+	       b->offset >> FOLIO_SHIFT <= last_folio(a);
 }
 
 /* Must `a` wait for somebody older? */

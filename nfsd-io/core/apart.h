@@ -22,13 +22,17 @@ struct apart {
 	uint64_t offset; /* bytes */
 	uint32_t len;	 /* bytes, > 0 */
 	bool direct;
-	void (*go)(struct apart *a); /* your turn; called once, on any thread, when enter said false */
+	/* your turn; called once, on any thread, when enter said false */
+	void (*go)(struct apart *a);
 	/* private */
 	struct apart *next, *wake;
 	bool waiting;
 };
 
-/* True: write now.  False: wait for go().  First come, first served among those that exclude each other. */
+/*
+ * True: write now.  False: wait for go().  First come, first
+ * served among those that exclude each other.
+ */
 bool apart_enter(struct apart *a);
 /* It is written (or failed). */
 void apart_leave(struct apart *a);

@@ -7,7 +7,10 @@ static void on_synced(struct io *io, int err)
 	struct commit_io *c = (struct commit_io *)((char *)io - offsetof(struct commit_io, io));
 
 	io->res = err;
-	/* After the flush: had it failed, or failed beside us, this is a new one and the client sends again. */
+	/*
+	 * After the flush: had it failed, or failed beside us,
+	 * this is a new one and the client sends again.
+	 */
 	c->verf = verifier_get(io->verifier);
 	io_stat(io);
 	io->done(io);

@@ -27,7 +27,10 @@ void cred_put(struct cred *c); /* NULL is fine */
 bool cred_equal(const struct cred *a, const struct cred *b);
 bool cred_in_group(const struct cred *c, gid_t gid);
 
-/* May this process act as others (CAP_SETUID and CAP_SETGID)?  When not, cred_assume() changes nothing. */
+/*
+ * May this process act as others (CAP_SETUID and CAP_SETGID)?
+ * When not, cred_assume() changes nothing.
+ */
 bool cred_switchable(void);
 
 /*

@@ -23,7 +23,8 @@ struct fdcache_shard {
 	pthread_mutex_t lock;
 	struct file **bucket;
 	struct file *newest, *oldest; /* by last use */
-	uint64_t forgets;	      /* an open that began before one must look at the link count again */
+	/* an open that began before one must look at the link count again */
+	uint64_t forgets;
 } __attribute__((aligned(64)));
 
 struct fdcache {
@@ -239,7 +240,8 @@ static void fdcache_clean(struct fdcache *c, struct file *f)
 	f->cleaning = false;
 	drop = f->hashed && f->refs == 2 && (failed || f->unsynced == 0);
 	if (drop) {
-		f->unsynced = 0; /* lost, and the verifier said so: nothing to try again when closing */
+		/* lost, and the verifier said so: nothing to try again when closing */
+		f->unsynced = 0;
 		fdcache_unhash(c, s, f);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -301,7 +303,10 @@ static struct file *fdcache_victim(struct fdcache *c, struct fdcache_shard *s, b
 	return f;
 }
 
-/* The least used of the first shard that has one to give, shards in turn; one to sync only when all are such. */
+/*
+ * The least used of the first shard that has one to give,
+ * shards in turn; one to sync only when all are such.
+ */
 static bool fdcache_evict(struct fdcache *c, bool may_block)
 {
 	for (int i = 0; i < 2 * FDCACHE_SHARDS; i++) {
@@ -328,7 +333,8 @@ static unsigned fdcache_evict_some(struct fdcache *c, unsigned want, bool may_bl
 /* One that was used again while it was synced stays: it is not waited for. */
 static void fdcache_fit(struct fdcache *c)
 {
-	unsigned max = c->params.max_files * FDCACHE_FILE_FDS, over = c->held > max ? c->held - max : 0;
+	unsigned max = c->params.max_files * FDCACHE_FILE_FDS,
+		 over = c->held > max ? c->held - max : 0;
 
 	for (; over && c->held > max; over--)
 		fdcache_evict(c, true);
@@ -423,8 +429,8 @@ static int fdcache_insert(struct fdcache *c, struct file *f, uint64_t forgets, s
 	return 0;
 }
 
-int fdcache_open(struct fdcache *c, struct root *r, const struct fh *fh, const struct handle_parts *p,
-		 enum file_access a, struct file **out)
+int fdcache_open(struct fdcache *c, struct root *r, const struct fh *fh,
+		 const struct handle_parts *p, enum file_access a, struct file **out)
 {
 	struct fdcache_shard *s = fdcache_shard_of(c, fh);
 	struct file *f = fdcache_peek(c, fh, a);
@@ -473,14 +479,17 @@ void fdcache_forget(struct fdcache *c, const struct fh *fh)
 			fdcache_unhash(c, s, f);
 		pthread_mutex_unlock(&s->lock);
 	}
-	/* Not here: the last close of a big deleted file takes long, and a worker may be waiting. */
+	/*
+	 * Not here: the last close of a big deleted file takes long, and a worker may be waiting.
+	 */
 	if (gone)
 		file_put(f);
 	file_put(f);
 }
 
 /* Unhash what belongs to `r` (NULL: everything); the list's references are the caller's. */
-static struct file *fdcache_take_root(struct fdcache *c, struct fdcache_shard *s, const struct root *r)
+static struct file *fdcache_take_root(struct fdcache *c, struct fdcache_shard *s,
+				      const struct root *r)
 {
 	struct file *list = NULL, *f, *newer;
 

@@ -38,9 +38,11 @@ struct file {
 	int fd;		      /* buffered; -1 below FILE_READ */
 	int dio_fd;	      /* O_DIRECT; -1 when the file system has none */
 	_Atomic uint32_t mem_align, offset_align, read_align; /* bytes; refreshed after EINVAL */
-	_Atomic uint64_t unsynced; /* WRITEs completed UNSTABLE and not covered by a good sync since */
+	/* WRITEs completed UNSTABLE and not covered by a good sync since */
+	_Atomic uint64_t unsynced;
 	_Atomic uint32_t sync_epoch; /* sync.c's own: starts at 0 */
-	_Atomic uint32_t sync_failures; /* flushes that failed, each before the next is told its result */
+	/* flushes that failed, each before the next is told its result */
+	_Atomic uint32_t sync_failures;
 	struct reach_gate reach; /* of direct WRITEs */
 	/* the cache's own, under its shard's lock */
 	struct file *hash_next, *newer, *older;
@@ -51,7 +53,10 @@ struct file {
 };
 
 struct fdcache_params {
-	/* Open for I/O; of objects held by O_PATH alone three count as one.  0: a quarter of RLIMIT_NOFILE, at most 16384 */
+	/*
+	 * Open for I/O; of objects held by O_PATH alone three count as
+	 * one.  0: a quarter of RLIMIT_NOFILE, at most 16384
+	 */
 	unsigned max_files;
 	uint64_t idle_ns;	   /* close after this much disuse; 0 = 10 s */
 	struct offload *offload;   /* closes and syncs run there */
@@ -62,7 +67,10 @@ int fdcache_new(struct fdcache **out, const struct fdcache_params *p);
 /* Syncs unsynced files first.  All references must be put; free it before its offload threads. */
 void fdcache_free(struct fdcache *c);
 
-/* Counted reference when cached with enough access; else NULL.  Never blocks or makes a system call. */
+/*
+ * Counted reference when cached with enough access; else
+ * NULL.  Never blocks or makes a system call.
+ */
 struct file *fdcache_peek(struct fdcache *c, const struct fh *fh, enum file_access a);
 
 /*
@@ -71,18 +79,24 @@ struct file *fdcache_peek(struct fdcache *c, const struct fh *fh, enum file_acce
  * -EROFS, -ETXTBSY, -EPERM; -EMFILE/-ENFILE only after evicting all it could.
  * FIFOs, sockets and devices are only ever opened O_PATH.
  */
-int fdcache_open(struct fdcache *c, struct root *r, const struct fh *fh, const struct handle_parts *p,
-		 enum file_access a, struct file **out);
+int fdcache_open(struct fdcache *c, struct root *r, const struct fh *fh,
+		 const struct handle_parts *p, enum file_access a, struct file **out);
 
 struct file *file_get(struct file *f);
 /* NULL is fine.  The last one closes, on an offload thread, after a sync when one is due. */
 void file_put(struct file *f);
 
-/* The object lost a name (REMOVE, RENAME over): drop it when no link is left, so that space is freed.  Any thread. */
+/*
+ * The object lost a name (REMOVE, RENAME over): drop it when no
+ * link is left, so that space is freed.  Any thread.
+ */
 void fdcache_forget(struct fdcache *c, const struct fh *fh);
 /* Root `r` is unexported or replaced: close what belongs to it, and keep no more. */
 void fdcache_purge(struct fdcache *c, struct root *r);
-/* Close idle files; the server calls it about once a second while fdcache_count() > 0.  CLOCK_MONOTONIC. */
+/*
+ * Close idle files; the server calls it about once a second
+ * while fdcache_count() > 0.  CLOCK_MONOTONIC.
+ */
 void fdcache_sweep(struct fdcache *c, uint64_t now_ns);
 /* Free descriptors in a hurry (accept hit EMFILE); returns how many files were dropped. */
 unsigned fdcache_shed(struct fdcache *c, unsigned want);
@@ -100,7 +114,9 @@ void fdcache_stats(struct fdcache *c, struct fdcache_stats *out);
  */
 int file_open(struct file **out, struct fdcache *c, struct root *r, const struct fh *fh,
 	      const struct handle_parts *p, enum file_access a);
-/* Give up a file with no references left: sync if due (result as sync_now), close, free.  Blocks. */
+/*
+ * Give up a file with no references left: sync if due (result as sync_now), close, free.  Blocks.
+ */
 int file_close(struct file *f, struct verifier *v);
 /* 0, -ESTALE when no name is left. */
 int file_linked(const struct file *f);

@@ -93,7 +93,8 @@ static bool handle_shape_ok(const uint8_t *d, unsigned len)
 	}
 }
 
-int handle_decode(const struct handle_key *k, const uint8_t *data, unsigned len, struct handle_parts *out)
+int handle_decode(const struct handle_key *k, const uint8_t *data, unsigned len,
+		  struct handle_parts *out)
 {
 	uint64_t mac;
 
@@ -150,11 +151,13 @@ int handle_of_child(const struct handle_key *k, struct root *r, int dirfd, const
 	return rc < 0 ? rc : handle_of_id(k, r, &id, out);
 }
 
-bool handle_recall(const struct handle_key *k, const struct root *r, const struct statx *x, struct fh *out)
+bool handle_recall(const struct handle_key *k, const struct root *r, const struct statx *x,
+		   struct fh *out)
 {
 	struct khandle id;
 
-	return root_tells_births(r) && handle_memo_find(x, &id) && handle_of_id(k, r, &id, out) == 0;
+	return root_tells_births(r) && handle_memo_find(x, &id) &&
+	       handle_of_id(k, r, &id, out) == 0;
 }
 
 void handle_note(const struct root *r, const struct statx *x, const struct fh *fh)
@@ -210,7 +213,8 @@ void handle_names_unlock(struct root *r)
 		pathmap_names_unlock(r->paths);
 }
 
-void handle_note_rename(struct root *r, int olddir, const char *oldname, int newdir, const char *newname)
+void handle_note_rename(struct root *r, int olddir, const char *oldname, int newdir,
+			const char *newname)
 {
 	if (r->path_mode)
 		pathmap_moved(r->paths, olddir, oldname, newdir, newname);

@@ -54,17 +54,23 @@ void handle_key_free(struct handle_key *k);
 /* Any thread.  -EOVERFLOW when the kernel handle is too long. */
 int handle_encode(const struct handle_key *k, const struct handle_parts *p, struct fh *out);
 /* -EBADMSG: not one of ours (NFS3ERR_BADHANDLE); -ESTALE: wrong MAC.  Constant-time compare. */
-int handle_decode(const struct handle_key *k, const uint8_t *data, unsigned len, struct handle_parts *out);
+int handle_decode(const struct handle_key *k, const uint8_t *data, unsigned len,
+		  struct handle_parts *out);
 
-/* The handle of the object open as `fd` (any kind of fd) under root `r`; root's own directory gives HANDLE_ROOT. */
+/*
+ * The handle of the object open as `fd` (any kind of fd) under
+ * root `r`; root's own directory gives HANDLE_ROOT.
+ */
 int handle_of(const struct handle_key *k, struct root *r, int fd, struct fh *out);
 /* As handle_of for a just resolved name, when path mode must learn (parent, name). */
-int handle_of_child(const struct handle_key *k, struct root *r, int dirfd, const char *name, int fd, struct fh *out);
+int handle_of_child(const struct handle_key *k, struct root *r, int dirfd, const char *name, int fd,
+		    struct fh *out);
 /*
  * The handle of the object with the attributes `x` (asked for with HANDLE_MEMO_MASK), when
  * handle_note() was told of it before; any thread, no system call.  The latter: of one descriptor.
  */
-bool handle_recall(const struct handle_key *k, const struct root *r, const struct statx *x, struct fh *out);
+bool handle_recall(const struct handle_key *k, const struct root *r, const struct statx *x,
+		   struct fh *out);
 void handle_note(const struct root *r, const struct statx *x, const struct fh *fh);
 /*
  * Attributes (basic ones and birth) and handle of what `name` in `dirfd` is, as whoever the thread
@@ -85,7 +91,8 @@ int handle_open(struct root *r, const struct handle_parts *p);
  */
 void handle_names_lock(struct root *r); /* around the rename and its note */
 void handle_names_unlock(struct root *r);
-void handle_note_rename(struct root *r, int olddir, const char *oldname, int newdir, const char *newname);
+void handle_note_rename(struct root *r, int olddir, const char *oldname, int newdir,
+			const char *newname);
 void handle_note_remove(struct root *r, int dirfd, const char *name);
 
 #endif

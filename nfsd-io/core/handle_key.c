@@ -106,7 +106,8 @@ const char *handle_key_why(int err)
 {
 	switch (err) {
 	case -EPERM:
-		return "others may read it or it is not ours: it must be mode 0600 and owned by the server";
+		return "others may read it or it is not ours: it must be mode 0600 and owned by "
+		       "the server";
 	case -EINVAL:
 		return "it is not a file of exactly 16 bytes";
 	default:

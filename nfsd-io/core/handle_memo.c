@@ -78,7 +78,8 @@ bool handle_memo_find(const struct statx *x, struct khandle *out)
 
 	if (!has_birth(x) || !read_slot(slot_of(x), &w))
 		return false;
-	if (w.ino != x->stx_ino || w.dev != dev_of(x) || w.born_s != (uint64_t)x->stx_btime.tv_sec ||
+	if (w.ino != x->stx_ino || w.dev != dev_of(x) ||
+	    w.born_s != (uint64_t)x->stx_btime.tv_sec ||
 	    w.born_ns_type_len >> 32 != x->stx_btime.tv_nsec)
 		return false;
 	out->type = (uint8_t)(w.born_ns_type_len >> 8);
@@ -93,12 +94,14 @@ void handle_memo_note(const struct statx *x, const struct khandle *k)
 		.dev = dev_of(x),
 		.ino = x->stx_ino,
 		.born_s = (uint64_t)x->stx_btime.tv_sec,
-		.born_ns_type_len = (uint64_t)x->stx_btime.tv_nsec << 32 | (uint64_t)k->type << 8 | k->len,
+		.born_ns_type_len =
+			(uint64_t)x->stx_btime.tv_nsec << 32 | (uint64_t)k->type << 8 | k->len,
 	};
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	if (!has_birth(x) || k->len > sizeof(w.data) || x->stx_btime.tv_sec + SETTLED_S > now.tv_sec)
+	if (!has_birth(x) || k->len > sizeof(w.data) ||
+	    x->stx_btime.tv_sec + SETTLED_S > now.tv_sec)
 		return;
 	memcpy(w.data, k->data, k->len);
 	write_slot(slot_of(x), &w);

@@ -53,21 +53,25 @@ struct read_io {
 	struct buf *buf; /* borrowed by the caller */
 	struct pipe *pipe; /* instead of buf, empty; NULL: buf */
 	/* results */
-	const uint8_t *data; /* io.res bytes of file data inside buf; NULL: they are what comes first out of the pipe */
+	/* io.res bytes of file data inside buf; NULL: they are what comes first out of the pipe */
+	const uint8_t *data;
 	bool eof;	     /* offset + res >= size seen after the data */
-	bool needs_buf;	     /* the pipe is no way for this one (all else is void): return it, read into a buffer */
+	/* the pipe is no way for this one (all else is void): return it, read into a buffer */
+	bool needs_buf;
 };
 
 struct write_io {
 	struct io io;
 	uint64_t offset;
 	uint32_t count;	     /* bytes of payload */
-	const uint8_t *data; /* payload: data mod 4096 should equal offset mod 4096 (in-phase receive) */
+	/* payload: data mod 4096 should equal offset mod 4096 (in-phase receive) */
+	const uint8_t *data;
 	struct buf *buf;     /* that `data` lies in, for registered I/O; may be NULL */
 	struct pipe *pipe;   /* the payload, instead of data; NULL: data */
 	enum io_stable stable;
 	/* results */
-	bool needs_buf;	     /* the pipe, which still holds all, is no way for this one: do it again from memory */
+	/* the pipe, which still holds all, is no way for this one: do it again from memory */
+	bool needs_buf;
 	enum io_stable committed; /* >= stable */
 	uint64_t verf;		  /* sampled before the write; RFC order as knfsd */
 };

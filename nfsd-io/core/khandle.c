@@ -23,7 +23,8 @@ static int khandle_ask(int fd, int flags, struct khandle *out)
 
 	if (name_to_handle_at(fd, "", &arg.fh, &mount_id, AT_EMPTY_PATH | flags) < 0)
 		return -errno;
-	if (arg.fh.handle_type < 0 || arg.fh.handle_type >= KHANDLE_TYPE_INODE || !arg.fh.handle_bytes)
+	if (arg.fh.handle_type < 0 || arg.fh.handle_type >= KHANDLE_TYPE_INODE ||
+	    !arg.fh.handle_bytes)
 		return -EOVERFLOW;
 	*out = (struct khandle){ .type = arg.fh.handle_type, .len = arg.fh.handle_bytes };
 	memcpy(out->data, arg.room + sizeof(arg.fh), out->len);

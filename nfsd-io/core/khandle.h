@@ -19,7 +19,10 @@ struct khandle {
 	uint8_t data[KHANDLE_MAX];
 };
 
-/* Of the object open as `fd` (any kind).  0, -EOPNOTSUPP, -EOVERFLOW (longer than KHANDLE_MAX), -errno. */
+/*
+ * Of the object open as `fd` (any kind).  0, -EOPNOTSUPP,
+ * -EOVERFLOW (longer than KHANDLE_MAX), -errno.
+ */
 int khandle_of(int fd, struct khandle *out);
 
 /*
@@ -28,7 +31,10 @@ int khandle_of(int fd, struct khandle *out);
  */
 int khandle_identify(int fd, struct khandle *out);
 
-/* O_PATH descriptor; `mount_fd` is a real (not O_PATH) descriptor on the file system.  -ESTALE, -EPERM, -errno. */
+/*
+ * O_PATH descriptor; `mount_fd` is a real (not O_PATH)
+ * descriptor on the file system.  -ESTALE, -EPERM, -errno.
+ */
 int khandle_open(int mount_fd, const struct khandle *k);
 
 bool khandle_equal(const struct khandle *a, const struct khandle *b);

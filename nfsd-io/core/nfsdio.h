@@ -33,17 +33,24 @@ struct nfsdio;
 struct nfsdio_file;
 struct nfsdio_cred;
 
-enum nfsdio_engine { NFSDIO_ENGINE_AUTO, NFSDIO_ENGINE_IO_URING, NFSDIO_ENGINE_THREADS, NFSDIO_ENGINE_INLINE };
+enum nfsdio_engine {
+	NFSDIO_ENGINE_AUTO,
+	NFSDIO_ENGINE_IO_URING,
+	NFSDIO_ENGINE_THREADS,
+	NFSDIO_ENGINE_INLINE
+};
 enum nfsdio_mode { NFSDIO_BUFFERED, NFSDIO_DONTCACHE, NFSDIO_DIRECT };
 enum nfsdio_rule { NFSDIO_SEED, NFSDIO_PAGE, NFSDIO_MAINLINE, NFSDIO_DONTCACHE_ENDS };
-enum nfsdio_stable { NFSDIO_UNSTABLE, NFSDIO_DATA_SYNC, NFSDIO_FILE_SYNC }; /* RFC 1813 stable_how */
+/* RFC 1813 stable_how */
+enum nfsdio_stable { NFSDIO_UNSTABLE, NFSDIO_DATA_SYNC, NFSDIO_FILE_SYNC };
 enum nfsdio_direction { NFSDIO_READ, NFSDIO_WRITE };
 
 struct nfsdio_params {
 	enum nfsdio_engine engine;
 	unsigned threads;   /* 0 = 1; INLINE: none */
 	uint32_t max_io;    /* bytes of the largest READ or WRITE; 0 = 1 MiB */
-	uint64_t max_bytes; /* in flight per thread (INLINE: of all); more waits its turn; 0 = 16 MiB */
+	/* in flight per thread (INLINE: of all); more waits its turn; 0 = 16 MiB */
+	uint64_t max_bytes;
 };
 
 struct nfsdio_file_params {
@@ -58,7 +65,8 @@ struct nfsdio_file_params {
 /* How an operation ended; valid during the callback. */
 struct nfsdio_result {
 	int res;		       /* bytes, 0 for COMMIT; or -errno */
-	bool eof;		       /* READ: what was read ends at or after the end of the file */
+	/* READ: what was read ends at or after the end of the file */
+	bool eof;
 	enum nfsdio_stable committed;  /* WRITE: as asked or stronger */
 	uint64_t verifier;	       /* WRITE, COMMIT: the write verifier to tell the client */
 	const struct stat *st;	       /* the file afterwards; NULL when unknown */
@@ -69,7 +77,10 @@ typedef void nfsdio_done(void *arg, const struct nfsdio_result *r);
 
 /* `p` NULL: all defaults. */
 NFSDIO_API int nfsdio_new(struct nfsdio **out, const struct nfsdio_params *p);
-/* Waits for what is in flight; files still open may only be closed after.  Not from a callback.  NULL is fine. */
+/*
+ * Waits for what is in flight; files still open may only be
+ * closed after.  Not from a callback.  NULL is fine.
+ */
 NFSDIO_API void nfsdio_free(struct nfsdio *n);
 /* "io_uring: ..." or "threads: ..." and why; valid while the instance is. */
 NFSDIO_API const char *nfsdio_engine(const struct nfsdio *n);
@@ -88,9 +99,15 @@ NFSDIO_API int nfsdio_file_open(struct nfsdio *n, struct nfsdio_file **out, cons
  */
 NFSDIO_API int nfsdio_file_wrap(struct nfsdio *n, struct nfsdio_file **out, int fd, int direct_fd,
 				const struct nfsdio_file_params *p);
-/* -EBUSY while operations are in flight.  Does not sync: COMMIT or nfsdio_file_sync() first.  NULL is fine. */
+/*
+ * -EBUSY while operations are in flight.  Does not sync:
+ * COMMIT or nfsdio_file_sync() first.  NULL is fine.
+ */
 NFSDIO_API int nfsdio_file_close(struct nfsdio_file *f);
-/* Other modes from now on; counters go on.  -EBUSY while operations are in flight; start none meanwhile. */
+/*
+ * Other modes from now on; counters go on.  -EBUSY while
+ * operations are in flight; start none meanwhile.
+ */
 NFSDIO_API int nfsdio_file_configure(struct nfsdio_file *f, const struct nfsdio_file_params *p);
 /*
  * Make stable what UNSTABLE WRITEs have left that no COMMIT has covered, as a

@@ -10,7 +10,8 @@ static struct cred *inside(struct nfsdio_cred *c)
 	return (struct cred *)c;
 }
 
-int nfsdio_cred_new(struct nfsdio_cred **out, uid_t uid, gid_t gid, const gid_t *gids, unsigned ngids)
+int nfsdio_cred_new(struct nfsdio_cred **out, uid_t uid, gid_t gid, const gid_t *gids,
+		    unsigned ngids)
 {
 	struct cred *c = cred_new(uid, gid, gids, ngids);
 

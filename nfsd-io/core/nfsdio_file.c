@@ -14,9 +14,12 @@
 #include "nfsd-io/core/nfsdio_int.h"
 #include "nfsd-io/core/sync.h"
 
-_Static_assert(DIO_DISPOSITION_COUNT <= NFSDIO_DECISIONS, "nfsdio_stats has room for each decision");
-_Static_assert((int)NFSDIO_DIRECT == DIO_MODE_DIRECT && (int)NFSDIO_DONTCACHE_ENDS == DIO_RULE_DONTCACHE_ENDS &&
-	       (int)NFSDIO_FILE_SYNC == IO_FILE_SYNC && (int)NFSDIO_ENGINE_INLINE == RING_INLINE,
+_Static_assert(DIO_DISPOSITION_COUNT <= NFSDIO_DECISIONS,
+	       "nfsdio_stats has room for each decision");
+_Static_assert((int)NFSDIO_DIRECT == DIO_MODE_DIRECT &&
+		       (int)NFSDIO_DONTCACHE_ENDS == DIO_RULE_DONTCACHE_ENDS &&
+		       (int)NFSDIO_FILE_SYNC == IO_FILE_SYNC &&
+		       (int)NFSDIO_ENGINE_INLINE == RING_INLINE,
 	       "the public numbers are the internal ones");
 
 static bool reads_dontcache(int fd)
@@ -228,8 +231,8 @@ void nfsdio_explain(const struct nfsdio_file *f, enum nfsdio_direction d, uint64
 	for (unsigned i = 0; i < io.plan.nsegs && at >= 0 && (size_t)at < size; i++) {
 		const struct dio_segment *s = &io.plan.seg[i];
 
-		at += snprintf(text + at, size - (size_t)at, "%s %u at %llu %s", i ? "," : ":", s->len,
-			       (unsigned long long)s->offset, dio_kind_name(s->kind));
+		at += snprintf(text + at, size - (size_t)at, "%s %u at %llu %s", i ? "," : ":",
+			       s->len, (unsigned long long)s->offset, dio_kind_name(s->kind));
 	}
 }
 

@@ -32,7 +32,10 @@ struct nfsdio_seat {
 	struct buf buf; /* room for any READ or WRITE; base NULL until somebody needs it */
 };
 
-/* Does a device's file system take RWF_DONTCACHE?  One place for several devices: the last asked about. */
+/*
+ * Does a device's file system take RWF_DONTCACHE?  One place
+ * for several devices: the last asked about.
+ */
 #define NFSDIO_DEVICES 16
 struct nfsdio_dontcache {
 	dev_t dev;

@@ -170,8 +170,8 @@ static bool in_place(const struct nfsdio_req *r)
 	if (r->iovcnt)
 		return false;
 	block = block ? block : atomic_load(&f->offset_align);
-	if ((r->what == REQ_WRITE ? io->write_mode : io->read_mode) != DIO_MODE_DIRECT || f->dio_fd < 0 ||
-	    !mem || !block)
+	if ((r->what == REQ_WRITE ? io->write_mode : io->read_mode) != DIO_MODE_DIRECT ||
+	    f->dio_fd < 0 || !mem || !block)
 		return true;
 	if (r->what == REQ_WRITE)
 		return ((uintptr_t)r->mem - r->write.offset) % mem == 0;
@@ -211,7 +211,8 @@ static void pump(struct nfsdio_lane *l)
 
 static void on_arrive(struct op *op, int res, bool more)
 {
-	struct nfsdio_req *r = (struct nfsdio_req *)((char *)op - offsetof(struct nfsdio_req, arrive));
+	struct nfsdio_req *r =
+		(struct nfsdio_req *)((char *)op - offsetof(struct nfsdio_req, arrive));
 	struct nfsdio_lane *l = r->lane;
 
 	(void)res;
@@ -291,7 +292,8 @@ static struct nfsdio_req *req_get(struct nfsdio *n)
 	return r;
 }
 
-static struct nfsdio_req *req_new(struct nfsdio_file *f, uint32_t count, nfsdio_done *done, void *arg)
+static struct nfsdio_req *req_new(struct nfsdio_file *f, uint32_t count, nfsdio_done *done,
+				  void *arg)
 {
 	struct nfsdio *n = f->n;
 	struct nfsdio_req *r = req_get(n);

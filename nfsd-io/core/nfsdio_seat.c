@@ -63,7 +63,7 @@ struct buf *nfsdio_seat_buf(struct nfsdio *n, struct nfsdio_seat *s)
 	size_t size = (read_space(n->p.max_io) + 4095) & ~(size_t)4095;
 
 	if (!s->buf.base)
-		s->buf = (struct buf){ .base = aligned_alloc(4096, size), .size = size, .index = -1 };
+		s->buf = (struct buf){.base = aligned_alloc(4096, size), .size = size, .index = -1};
 	return s->buf.base ? &s->buf : NULL;
 }
 

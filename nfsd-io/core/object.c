@@ -61,14 +61,16 @@ int object_lookup_cached(int dirfd, const char *name)
 {
 	struct open_how how = {
 		.flags = OBJECT_FLAGS,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED,
+		.resolve =
+			RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED,
 	};
 	int fd = syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
 
 	if (fd >= 0)
 		return fd;
 	/* A mount point, or a kernel that does not know how: for those who may block. */
-	return errno == EXDEV || errno == ENOSYS || errno == EPERM || errno == EINVAL ? -EAGAIN : -errno;
+	return errno == EXDEV || errno == ENOSYS || errno == EPERM || errno == EINVAL ? -EAGAIN
+										      : -errno;
 }
 
 int object_path_below(int rootfd, int fd, char *out, size_t size)

@@ -46,7 +46,10 @@ int object_lookup_cached(int dirfd, const char *name);
 int object_tell(const struct handle_key *k, struct root *r, int dirfd, const char *name, int fd,
 		struct stat *st, bool *have_st, struct fh *fh);
 
-/* Re-open an O_PATH descriptor through /proc/self/fd with `flags` (O_CLOEXEC|O_NOCTTY|O_NONBLOCK added). */
+/*
+ * Re-open an O_PATH descriptor through /proc/self/fd with
+ * `flags` (O_CLOEXEC|O_NOCTTY|O_NONBLOCK added).
+ */
 int object_reopen(int path_fd, int flags);
 
 /*
@@ -63,7 +66,10 @@ int object_sync(int fd);
  */
 int object_step(dev_t dev, int dirfd, const char *name);
 
-/* Where `fd` lies below `rootfd` ("" = there) by the kernel's word; -ESTALE: nowhere; -ENAMETOOLONG. */
+/*
+ * Where `fd` lies below `rootfd` ("" = there) by the
+ * kernel's word; -ESTALE: nowhere; -ENAMETOOLONG.
+ */
 int object_path_below(int rootfd, int fd, char *out, size_t size);
 
 #endif

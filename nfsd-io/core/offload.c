@@ -122,7 +122,10 @@ void offload_free(struct offload *o)
 	o->quit = true;
 	pthread_cond_broadcast(&o->work);
 	pthread_mutex_unlock(&o->lock);
-	/* A job that still runs may submit another, which may start a thread: hence no snapshot of n. */
+	/*
+	 * A job that still runs may submit another, which may
+	 * start a thread: hence no snapshot of n.
+	 */
 	for (unsigned i = 0;; i++) {
 		bool over;
 

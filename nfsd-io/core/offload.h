@@ -19,7 +19,10 @@ struct offload_job {
 };
 
 int offload_new(struct offload **out, unsigned max_threads); /* 0 = 16; started on demand */
-/* Have its threads, those to come too, run on `cpus` (copied); a wish: CPUs that are gone are no error. */
+/*
+ * Have its threads, those to come too, run on `cpus`
+ * (copied); a wish: CPUs that are gone are no error.
+ */
 void offload_confine(struct offload *o, const cpu_set_t *cpus);
 /* Finishes what is queued, then joins. */
 void offload_free(struct offload *o);

@@ -27,7 +27,8 @@ struct pathmap {
 	 * it for writing, or what is just being moved would be at neither place.
 	 */
 	pthread_rwlock_t names;
-	pthread_mutex_t lock; /* table and log, inside `names`; never held over a look at the served tree */
+	/* table and log, inside `names`; never held over a look at the served tree */
+	pthread_mutex_t lock;
 	struct pathmap_table table;
 	struct pathmap_log log;
 	int rootfd; /* borrowed */
@@ -216,7 +217,8 @@ int pathmap_learn_fd(struct pathmap *m, int fd, const struct khandle *id)
  * -ESTALE.  Parents are touched after children,
  * so that a directory never grows older than what is in it.
  */
-static int pathmap_chain(struct pathmap *m, const struct khandle *id, unsigned nth, char *buf, size_t size)
+static int pathmap_chain(struct pathmap *m, const struct khandle *id, unsigned nth, char *buf,
+			 size_t size)
 {
 	struct pathlink *l = pathmap_table_id(&m->table, id, nth);
 	size_t used = 0, len;
@@ -243,7 +245,8 @@ static int pathmap_chain(struct pathmap *m, const struct khandle *id, unsigned n
  * -ENODATA: no nth link.
  * Not inlined: its arrays have no place in the recursion of its caller.
  */
-__attribute__((noinline)) static int pathmap_follow(struct pathmap *m, const struct khandle *id, unsigned nth)
+__attribute__((noinline)) static int pathmap_follow(struct pathmap *m, const struct khandle *id,
+						    unsigned nth)
 {
 	char names[PATH_MAX];
 	const char *at[PATHMAP_DEPTH];
@@ -272,7 +275,8 @@ __attribute__((noinline)) static int pathmap_follow(struct pathmap *m, const str
 }
 
 /* Look through a directory for `id` under another name; learn it.  O_PATH descriptor or -ESTALE. */
-static int pathmap_search(struct pathmap *m, int dirfd, const struct khandle *parent, const struct khandle *id)
+static int pathmap_search(struct pathmap *m, int dirfd, const struct khandle *parent,
+			  const struct khandle *id)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -ESTALE;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -303,7 +307,9 @@ static int pathmap_search(struct pathmap *m, int dirfd, const struct khandle *pa
 
 static int pathmap_resolve(struct pathmap *m, const struct khandle *id, int depth);
 
-/* The thorough way: find the parent itself, moved or not, then the name in it, then any name in it. */
+/*
+ * The thorough way: find the parent itself, moved or not, then the name in it, then any name in it.
+ */
 static int pathmap_repair(struct pathmap *m, const struct khandle *id, const struct khandle *parent,
 			  const char *name, int depth)
 {
@@ -329,8 +335,8 @@ static int pathmap_repair(struct pathmap *m, const struct khandle *id, const str
 /* Would another look, later, find what is not found now?  Then the table keeps its link. */
 static bool pathmap_passing(int err)
 {
-	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EINTR || err == -EAGAIN ||
-	       err == -EACCES || err == -EIO;
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EINTR ||
+	       err == -EAGAIN || err == -EACCES || err == -EIO;
 }
 
 /* Any link of `id`, copied out; false: none. */
@@ -393,7 +399,8 @@ void pathmap_names_unlock(struct pathmap *m)
 }
 
 /* What the table says (parent, name) is; false: nothing. */
-static bool pathmap_named(struct pathmap *m, const struct khandle *parent, const char *name, struct khandle *id)
+static bool pathmap_named(struct pathmap *m, const struct khandle *parent, const char *name,
+			  struct khandle *id)
 {
 	struct pathlink *l;
 
@@ -423,7 +430,8 @@ void pathmap_removed(struct pathmap *m, int dirfd, const char *name)
 		close(fd);
 }
 
-void pathmap_moved(struct pathmap *m, int olddir, const char *oldname, int newdir, const char *newname)
+void pathmap_moved(struct pathmap *m, int olddir, const char *oldname, int newdir,
+		   const char *newname)
 {
 	int fd = object_step(m->dev, newdir, newname);
 	struct khandle id;

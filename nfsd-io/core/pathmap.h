@@ -34,7 +34,10 @@ int pathmap_open(struct pathmap *m, const struct khandle *id);
 
 /* The object `id`, open as `fd`, is `name` in `dirfd`. */
 int pathmap_learn(struct pathmap *m, int dirfd, const char *name, const struct khandle *id);
-/* As above when only the descriptor is known: its path is asked of the kernel, and every step of it learnt. */
+/*
+ * As above when only the descriptor is known: its path is
+ * asked of the kernel, and every step of it learnt.
+ */
 int pathmap_learn_fd(struct pathmap *m, int fd, const struct khandle *id);
 
 /*
@@ -43,10 +46,14 @@ int pathmap_learn_fd(struct pathmap *m, int fd, const struct khandle *id);
  */
 void pathmap_names_lock(struct pathmap *m);
 void pathmap_names_unlock(struct pathmap *m);
-void pathmap_moved(struct pathmap *m, int olddir, const char *oldname, int newdir, const char *newname);
+void pathmap_moved(struct pathmap *m, int olddir, const char *oldname, int newdir,
+		   const char *newname);
 void pathmap_removed(struct pathmap *m, int dirfd, const char *name);
 
-/* Make durable what was learnt; 1 when there was something, 0, or -errno.  Blocks on the disk, without holding up others. */
+/*
+ * Make durable what was learnt; 1 when there was something, 0, or
+ * -errno.  Blocks on the disk, without holding up others.
+ */
 int pathmap_sync(struct pathmap *m);
 /* Names held now. */
 unsigned pathmap_count(struct pathmap *m);

@@ -43,8 +43,8 @@ static uint8_t *pathmap_log_put_id(uint8_t *p, const struct khandle *k)
 	return p + k->len;
 }
 
-static size_t pathmap_log_encode(uint8_t *rec, const struct khandle *id, const struct khandle *parent,
-				 const char *name)
+static size_t pathmap_log_encode(uint8_t *rec, const struct khandle *id,
+				 const struct khandle *parent, const char *name)
 {
 	const struct khandle none = { 0 };
 	uint8_t *p = rec + LOG_HEAD;
@@ -88,7 +88,8 @@ static size_t pathmap_log_decode(const uint8_t *p, size_t avail, struct pathmap_
 	out->op = p[LOG_HEAD];
 	q = pathmap_log_take_id(p + LOG_HEAD + 1, end, &out->id);
 	q = pathmap_log_take_id(q, end, &out->parent);
-	if (!q || q == end || end - q > NAME_MAX || memchr(q, 0, end - q) || memchr(q, '/', end - q))
+	if (!q || q == end || end - q > NAME_MAX || memchr(q, 0, end - q) ||
+	    memchr(q, '/', end - q))
 		return 0;
 	memcpy(out->name, q, end - q);
 	out->name[end - q] = 0;
@@ -184,7 +185,10 @@ static bool pathmap_log_dump(int fd, const struct pathmap_table *t)
 	return ok;
 }
 
-/* A new name is durable only with its directory; should that fail, the old log is there after a crash. */
+/*
+ * A new name is durable only with its directory; should that
+ * fail, the old log is there after a crash.
+ */
 static void sync_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -198,7 +202,9 @@ static void sync_directory(const char *path)
 	free(dir);
 }
 
-/* The live links alone, under a new name, then in place of the old; a failure keeps the long one. */
+/*
+ * The live links alone, under a new name, then in place of the old; a failure keeps the long one.
+ */
 static void pathmap_log_compact(struct pathmap_log *log, const struct pathmap_table *t)
 {
 	char tmp[PATH_MAX];
@@ -210,7 +216,8 @@ static void pathmap_log_compact(struct pathmap_log *log, const struct pathmap_ta
 	fd = open(tmp, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || !pathmap_log_dump(fd, t) || rename(tmp, log->path) < 0) {
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || !pathmap_log_dump(fd, t) ||
+	    rename(tmp, log->path) < 0) {
 		unlink(tmp);
 		close(fd);
 		return;
@@ -220,8 +227,8 @@ static void pathmap_log_compact(struct pathmap_log *log, const struct pathmap_ta
 	sync_directory(log->path);
 }
 
-void pathmap_log_append(struct pathmap_log *log, const struct pathmap_table *t, const struct khandle *id,
-			const struct khandle *parent, const char *name)
+void pathmap_log_append(struct pathmap_log *log, const struct pathmap_table *t,
+			const struct khandle *id, const struct khandle *parent, const char *name)
 {
 	uint8_t rec[LOG_RECORD_MAX];
 	size_t len;

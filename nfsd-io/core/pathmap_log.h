@@ -18,12 +18,18 @@ struct pathmap_log {
 	bool unsynced;	  /* since the last fdatasync */
 };
 
-/* Opens or makes the file and replays it into `t`; a torn end is cut off.  0, or -errno: the log is off. */
+/*
+ * Opens or makes the file and replays it into `t`; a torn
+ * end is cut off.  0, or -errno: the log is off.
+ */
 int pathmap_log_open(struct pathmap_log *log, const char *path, struct pathmap_table *t);
 void pathmap_log_close(struct pathmap_log *log);
 
-/* (parent, name) means `id` from now on; id NULL: means nothing.  Rewrites the file when mostly dead. */
-void pathmap_log_append(struct pathmap_log *log, const struct pathmap_table *t, const struct khandle *id,
-			const struct khandle *parent, const char *name);
+/*
+ * (parent, name) means `id` from now on; id NULL: means
+ * nothing.  Rewrites the file when mostly dead.
+ */
+void pathmap_log_append(struct pathmap_log *log, const struct pathmap_table *t,
+			const struct khandle *id, const struct khandle *parent, const char *name);
 
 #endif

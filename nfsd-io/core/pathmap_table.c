@@ -109,7 +109,8 @@ void pathmap_table_touch(struct pathmap_table *t, struct pathlink *l)
 	pathmap_table_age(t, l);
 }
 
-struct pathlink *pathmap_table_id(const struct pathmap_table *t, const struct khandle *id, unsigned nth)
+struct pathlink *pathmap_table_id(const struct pathmap_table *t, const struct khandle *id,
+				  unsigned nth)
 {
 	struct pathlink *l = t->by_id[pathmap_table_hash_id(t, id) & (t->buckets - 1)];
 
@@ -119,9 +120,11 @@ struct pathlink *pathmap_table_id(const struct pathmap_table *t, const struct kh
 	return NULL;
 }
 
-struct pathlink *pathmap_table_name(const struct pathmap_table *t, const struct khandle *parent, const char *name)
+struct pathlink *pathmap_table_name(const struct pathmap_table *t, const struct khandle *parent,
+				    const char *name)
 {
-	struct pathlink *l = t->by_name[pathmap_table_hash_name(t, parent, name) & (t->buckets - 1)];
+	struct pathlink *l =
+		t->by_name[pathmap_table_hash_name(t, parent, name) & (t->buckets - 1)];
 
 	while (l && !(khandle_equal(&l->parent, parent) && !strcmp(l->name, name)))
 		l = l->name_next;
@@ -143,8 +146,8 @@ void pathmap_table_drop(struct pathmap_table *t, struct pathlink *l)
 	free(l);
 }
 
-int pathmap_table_set(struct pathmap_table *t, const struct khandle *id, const struct khandle *parent,
-		      const char *name)
+int pathmap_table_set(struct pathmap_table *t, const struct khandle *id,
+		      const struct khandle *parent, const char *name)
 {
 	struct pathlink *l = pathmap_table_name(t, parent, name);
 	size_t len = strlen(name) + 1;

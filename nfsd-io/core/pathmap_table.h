@@ -33,12 +33,17 @@ int pathmap_table_init(struct pathmap_table *t, unsigned max); /* 0 or -ENOMEM *
 void pathmap_table_fini(struct pathmap_table *t);
 
 /* The nth link of an identity (the latest made first, as a rule); NULL. */
-struct pathlink *pathmap_table_id(const struct pathmap_table *t, const struct khandle *id, unsigned nth);
-struct pathlink *pathmap_table_name(const struct pathmap_table *t, const struct khandle *parent, const char *name);
+struct pathlink *pathmap_table_id(const struct pathmap_table *t, const struct khandle *id,
+				  unsigned nth);
+struct pathlink *pathmap_table_name(const struct pathmap_table *t, const struct khandle *parent,
+				    const char *name);
 
-/* Make (parent, name) mean `id`.  1: the table changed; 0: it was so already (now the newest); -ENOMEM. */
-int pathmap_table_set(struct pathmap_table *t, const struct khandle *id, const struct khandle *parent,
-		      const char *name);
+/*
+ * Make (parent, name) mean `id`.  1: the table changed; 0: it
+ * was so already (now the newest); -ENOMEM.
+ */
+int pathmap_table_set(struct pathmap_table *t, const struct khandle *id,
+		      const struct khandle *parent, const char *name);
 void pathmap_table_drop(struct pathmap_table *t, struct pathlink *l);
 void pathmap_table_touch(struct pathmap_table *t, struct pathlink *l); /* now the newest */
 

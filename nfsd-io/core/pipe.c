@@ -33,7 +33,10 @@ int pipe_pool_new(struct pipe_pool **out, unsigned max, uint32_t len)
 		return -ENOMEM;
 	p->max = max;
 	p->page = (uint32_t)sysconf(_SC_PAGESIZE);
-	/* Power of two, as the kernel makes it: an odd start would double it, and what that fails for is read. */
+	/*
+	 * Power of two, as the kernel makes it: an odd start would
+	 * double it, and what that fails for is read.
+	 */
 	for (p->slots = 1; p->slots < pages(p, 0, len); p->slots *= 2)
 		;
 	p->null = open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -22,11 +22,16 @@ struct pipe {
 	struct pipe *next;
 };
 
-/* At most `max` pipes, each for a payload of `len` bytes wherever in a page it starts, if the system allows. */
+/*
+ * At most `max` pipes, each for a payload of `len` bytes
+ * wherever in a page it starts, if the system allows.
+ */
 int pipe_pool_new(struct pipe_pool **out, unsigned max, uint32_t len);
 void pipe_pool_free(struct pipe_pool *p); /* all pipes must be back; NULL is fine */
 
-/* One that holds bytes [offset, offset + len) of a file, or NULL: too long, none left, or refused. */
+/*
+ * One that holds bytes [offset, offset + len) of a file, or NULL: too long, none left, or refused.
+ */
 struct pipe *pipe_borrow(struct pipe_pool *p, uint64_t offset, uint32_t len);
 /* Takes `p`; what is still inside is thrown away.  NULL is fine. */
 void pipe_return(struct pipe *p);

@@ -213,7 +213,10 @@ void buf_return(struct buf *b)
 	b->next = k->free;
 	k->free = b;
 	p->in_use--;
-	/* ready() may return its buffer at once: that one is handed on by the loop, not by recursion. */
+	/*
+	 * ready() may return its buffer at once: that one is
+	 * handed on by the loop, not by recursion.
+	 */
 	if (p->handing)
 		return;
 	p->handing = true;

@@ -33,7 +33,8 @@ int probe_file_align(int fd, struct probe_align *out)
 
 	*out = (struct probe_align){ 0 };
 	if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH,
-		    STATX_TYPE | COMPAT_STATX_DIOALIGN | COMPAT_STATX_DIO_READ_ALIGN, stx.bytes) < 0)
+		    STATX_TYPE | COMPAT_STATX_DIOALIGN | COMPAT_STATX_DIO_READ_ALIGN,
+		    stx.bytes) < 0)
 		return -errno;
 	if (!(stx.mask & COMPAT_STATX_DIOALIGN))
 		return 0;
@@ -55,7 +56,8 @@ static int probe_temp(int dirfd)
 	char name[48];
 	uint64_t salt;
 
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL))
+	if (fd >= 0 ||
+	    (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL))
 		return fd >= 0 ? fd : -errno;
 	if (getrandom(&salt, sizeof(salt), GRND_NONBLOCK) < 0)
 		return -errno;
@@ -67,7 +69,10 @@ static int probe_temp(int dirfd)
 	return fd;
 }
 
-/* Any regular file of this file system near the root, only to look at; -ENOENT.  *budget names are read at most. */
+/*
+ * Any regular file of this file system near the root, only to
+ * look at; -ENOENT.  *budget names are read at most.
+ */
 static int probe_sample(int dirfd, int depth, int *budget)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -ENOENT;
@@ -88,9 +93,11 @@ static int probe_sample(int dirfd, int depth, int *budget)
 		    st.st_dev != here.st_dev)
 			continue;
 		if (S_ISREG(st.st_mode)) {
-			found = openat(fd, d->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+			found = openat(fd, d->d_name,
+				       O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 		} else if (S_ISDIR(st.st_mode) && depth > 0) {
-			int sub = openat(fd, d->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			int sub = openat(fd, d->d_name,
+					 O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 			found = sub < 0 ? -ENOENT : probe_sample(sub, depth - 1, budget);
 			if (sub >= 0)
@@ -231,7 +238,8 @@ static bool probe_dontcache(const struct probe *p, enum dio_op op, const char **
 	return false;
 }
 
-enum dio_mode probe_effective(const struct probe *p, enum dio_op op, enum dio_mode asked, const char **why)
+enum dio_mode probe_effective(const struct probe *p, enum dio_op op, enum dio_mode asked,
+			      const char **why)
 {
 	*why = "";
 	if (asked == DIO_MODE_DIRECT && p->align.offset == 0) {

@@ -22,10 +22,12 @@ struct probe {
 	bool dontcache_read;	  /* RWF_DONTCACHE accepted by READ */
 	bool dontcache_write;	  /* ... and by WRITE */
 	bool dontcache_drops;	  /* ... and pages were really gone afterwards (new file) */
-	bool measured;		  /* a temporary file could be written; else statx on the directory tree only */
+	/* a temporary file could be written; else statx on the directory tree only */
+	bool measured;
 	bool handles;		  /* name_to_handle_at and open_by_handle_at both work */
 	const char *handles_why;  /* static words; "" when they do */
-	bool ctime_moves;	  /* two changes in a row give different ctimes (multigrain, Linux >= 6.13) */
+	/* two changes in a row give different ctimes (multigrain, Linux >= 6.13) */
+	bool ctime_moves;
 	bool read_only;		  /* mounted ro */
 	uint8_t uuid[16];	  /* file system UUID, or derived from statfs f_fsid */
 	bool uuid_stable;	  /* false: may differ after remount (tmpfs) */
@@ -35,13 +37,19 @@ struct probe {
 /* Examine the tree under `dirfd`.  0 or -errno (only when `dirfd` is unusable). */
 int probe_run(int dirfd, struct probe *out);
 
-/* Alignment of the open file `fd` now (statx); also used after an EINVAL, since reflink changes it. */
+/*
+ * Alignment of the open file `fd` now (statx); also used after an EINVAL, since reflink changes it.
+ */
 int probe_file_align(int fd, struct probe_align *out);
 
-/* What file system `fd` (a real descriptor of any file on it) lies on: fills fstype, uuid and uuid_stable only. */
+/*
+ * What file system `fd` (a real descriptor of any file on it)
+ * lies on: fills fstype, uuid and uuid_stable only.
+ */
 void probe_identify(int fd, struct probe *out);
 
 /* What `asked` comes down to here, and in words why; the why is "" when it is what was asked. */
-enum dio_mode probe_effective(const struct probe *p, enum dio_op op, enum dio_mode asked, const char **why);
+enum dio_mode probe_effective(const struct probe *p, enum dio_op op, enum dio_mode asked,
+			      const char **why);
 
 #endif

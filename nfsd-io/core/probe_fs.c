@@ -16,7 +16,10 @@
 
 _Static_assert(sizeof(struct compat_xfs_geom_v1) == 112, "the kernel's layout");
 
-/* "36 35 98:0 / /mnt rw,noatime master:1 - ext3 /dev/root rw": the word after " - " of our mount's line. */
+/*
+ * "36 35 98:0 / /mnt rw,noatime master:1 - ext3 /dev/root rw":
+ * the word after " - " of our mount's line.
+ */
 static bool probe_mountinfo_type(unsigned long long id, char *out, size_t size)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -45,8 +48,8 @@ static void probe_fstype(int fd, long magic, char *out, size_t size)
 {
 	struct statx stx;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) == 0 && (stx.stx_mask & STATX_MNT_ID) &&
-	    probe_mountinfo_type(stx.stx_mnt_id, out, size))
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) == 0 &&
+	    (stx.stx_mask & STATX_MNT_ID) && probe_mountinfo_type(stx.stx_mnt_id, out, size))
 		return;
 	snprintf(out, size, "0x%lx", magic);
 }
@@ -89,7 +92,10 @@ void probe_identify(int fd, struct probe *out)
 		out->uuid_stable = !strncmp(out->fstype, "ext", 3);
 		memcpy(out->uuid, &sfs.f_fsid, sizeof(sfs.f_fsid));
 	} else if (btrfs) {
-		/* Subvolumes share the UUID and count their inodes alike; f_fsid has the subvolume in it. */
+		/*
+		 * Subvolumes share the UUID and count their inodes
+		 * alike; f_fsid has the subvolume in it.
+		 */
 		for (unsigned i = 0; i < sizeof(sfs.f_fsid); i++)
 			out->uuid[i] ^= ((const uint8_t *)&sfs.f_fsid)[i];
 	}

@@ -29,7 +29,8 @@ struct reach_gate {
 /* One WRITE; embedded in its owner. */
 struct reach {
 	uint64_t end;			/* set by the owner: of what is written, bytes */
-	void (*go)(struct reach *r);	/* your turn; called once, on any thread, when enter said false */
+	/* your turn; called once, on any thread, when enter said false */
+	void (*go)(struct reach *r);
 	/* private */
 	struct reach *next;
 	bool longer;

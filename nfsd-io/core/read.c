@@ -125,7 +125,9 @@ static void learn(struct root *root, int res)
 		atomic_store_explicit(&root->splice_refusals, 0, memory_order_relaxed);
 }
 
-/* All of it, or all there is of the file: whatever else happens is for the other way to sort out. */
+/*
+ * All of it, or all there is of the file: whatever else happens is for the other way to sort out.
+ */
 static void on_splice(struct op *op, int res, bool more)
 {
 	struct read_io *r = read_of(op);

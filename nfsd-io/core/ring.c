@@ -105,7 +105,7 @@ void ring_read(struct ring *r, struct op *op, int fd, void *buf, uint32_t len, u
 void ring_write(struct ring *r, struct op *op, int fd, const void *buf, uint32_t len,
 		uint64_t offset, unsigned rwf, int buf_index, const struct cred *cred)
 {
-	start_rw(r, op, RING_OP_WRITE, fd, (struct iovec){ (void *)buf, len }, offset, rwf, buf_index,
+	start_rw(r, op, RING_OP_WRITE, fd, (struct iovec){(void *)buf, len}, offset, rwf, buf_index,
 		 cred);
 }
 
@@ -295,7 +295,10 @@ static void tell(struct ring *r, struct op *op)
 	op->done(op, res, false);
 }
 
-/* Only what is ready now: what the callbacks add waits for the next turn, so that none starves the rest. */
+/*
+ * Only what is ready now: what the callbacks add waits for
+ * the next turn, so that none starves the rest.
+ */
 static bool deliver(struct ring *r)
 {
 	struct op *op = r->ready, *next;

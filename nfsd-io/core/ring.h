@@ -33,7 +33,10 @@ enum op_kind {
 };
 
 struct op {
-	/* Set by the owner before starting.  res: count or -errno as a CQE; more: further completions follow. */
+	/*
+	 * Set by the owner before starting.  res: count or -errno
+	 * as a CQE; more: further completions follow.
+	 */
 	void (*done)(struct op *op, int res, bool more);
 
 	/* The engine's from start to completion; owners only zero it at birth. */
@@ -44,7 +47,8 @@ struct op {
 	unsigned flags;		/* RWF_*, MSG_*, poll mask, datasync */
 	int buf_index;		/* registered buffer, or -1 */
 	bool cancelled;
-	bool more, ended;	/* SEND_ZC: a completion before the last waits to be told; so does the last */
+	/* SEND_ZC: a completion before the last waits to be told; so does the last */
+	bool more, ended;
 	bool copied;		/* SEND_ZC, at the last completion: the kernel copied after all */
 	uint64_t offset;
 	struct iovec iov;
@@ -56,11 +60,13 @@ struct op {
 };
 
 struct ring_params {
-	enum ring_engine engine; /* AUTO: io_uring, else threads; INLINE: READ, WRITE and FSYNC only */
+	/* AUTO: io_uring, else threads; INLINE: READ, WRITE and FSYNC only */
+	enum ring_engine engine;
 	unsigned depth;		 /* SQ entries; 0 = 256 */
 	unsigned threads;	 /* threads engine: I/O threads; 0 = 8 */
 	unsigned buffers;	 /* registered-buffer slots to reserve; 0 = none */
-	unsigned iowq;		 /* io_uring: kernel threads for file I/O that would block; 0 = 16 */
+	/* io_uring: kernel threads for file I/O that would block; 0 = 16 */
+	unsigned iowq;
 	const cpu_set_t *cpus;	 /* where the engine's helping threads may run; NULL = anywhere */
 	const char *name;	 /* thread-name prefix, e.g. "nfsd-io/w0" */
 };
@@ -70,7 +76,9 @@ int ring_new(struct ring **out, const struct ring_params *p);
 /* All operations must be over. */
 void ring_free(struct ring *r);
 
-/* "io_uring", "threads" or "inline"; and in one line why (flags in use, or what refused io_uring). */
+/*
+ * "io_uring", "threads" or "inline"; and in one line why (flags in use, or what refused io_uring).
+ */
 const char *ring_engine_name(const struct ring *r);
 const char *ring_engine_why(const struct ring *r);
 /* 0, or -errno: the helping threads could not be kept to `cpus` (a kernel before 5.14). */
@@ -88,18 +96,20 @@ int ring_unbound(const struct ring *r);
  */
 void ring_read(struct ring *r, struct op *op, int fd, void *buf, uint32_t len, uint64_t offset,
 	       unsigned rwf, int buf_index, const struct cred *cred);
-void ring_write(struct ring *r, struct op *op, int fd, const void *buf, uint32_t len, uint64_t offset,
-		unsigned rwf, int buf_index, const struct cred *cred);
+void ring_write(struct ring *r, struct op *op, int fd, const void *buf, uint32_t len,
+		uint64_t offset, unsigned rwf, int buf_index, const struct cred *cred);
 void ring_fsync(struct ring *r, struct op *op, int fd, bool datasync);
-void ring_accept(struct ring *r, struct op *op, int fd);	/* one connection; res = new fd (CLOEXEC) */
+/* one connection; res = new fd (CLOEXEC) */
+void ring_accept(struct ring *r, struct op *op, int fd);
 void ring_recv(struct ring *r, struct op *op, int fd, void *buf, size_t len, int flags);
 void ring_sendmsg(struct ring *r, struct op *op, int fd, const struct msghdr *msg, int flags);
 void ring_poll(struct ring *r, struct op *op, int fd, unsigned mask);
 void ring_timeout(struct ring *r, struct op *op, uint64_t ns);	/* res = -ETIME when it fires */
 
 /*
- * A stretch of a file into a pipe, which has room for it (or -EAGAIN); `pipe` is the end to write to.
- * Buffered, the pipe holds the page cache's own pages: what is written to the file later shows.
+ * A stretch of a file into a pipe, which has room for it (or -EAGAIN); `pipe` is the end to write
+ * to.  Buffered, the pipe holds the page cache's own pages: what is written to the file later
+ * shows.
  */
 void ring_splice_in(struct ring *r, struct op *op, int fd, uint64_t offset, int pipe, uint32_t len);
 /*
@@ -110,13 +120,14 @@ void ring_splice_in(struct ring *r, struct op *op, int fd, uint64_t offset, int 
 void ring_splice_out(struct ring *r, struct op *op, int fd, const struct msghdr *msg, int pipe,
 		     uint32_t len, bool more);
 /*
- * From a socket into a pipe, as ring_recv(); -ENOSPC: the pipe takes no more (each piece of the stream
- * occupies a slot of it however short).  Waits for SO_RCVLOWAT.  The same conditions as SPLICE_OUT's.
+ * From a socket into a pipe, as ring_recv(); -ENOSPC: the pipe takes no more (each piece of the
+ * stream occupies a slot of it however short).  Waits for SO_RCVLOWAT.  The same conditions as
+ * SPLICE_OUT's.
  */
 void ring_splice_recv(struct ring *r, struct op *op, int fd, int pipe, uint32_t len);
 /* `len` bytes, which the pipe holds, to the file; else as ring_write(). */
-void ring_splice_write(struct ring *r, struct op *op, int fd, int pipe, uint32_t len, uint64_t offset,
-		       const struct cred *cred);
+void ring_splice_write(struct ring *r, struct op *op, int fd, int pipe, uint32_t len,
+		       uint64_t offset, const struct cred *cred);
 /*
  * Send without copying: done(res, true) tells how much, done(0, false) that the memory is no longer
  * read (op->copied is set then); or done(res, false) alone.  Only where ring_zerocopy() is true.

@@ -30,7 +30,8 @@ int ring_inline_carry(const struct op *op)
 
 static void start(struct ring *r, struct op *op)
 {
-	bool file = op->kind == RING_OP_READ || op->kind == RING_OP_WRITE || op->kind == RING_OP_FSYNC;
+	bool file =
+		op->kind == RING_OP_READ || op->kind == RING_OP_WRITE || op->kind == RING_OP_FSYNC;
 
 	ring_ready(r, op, file ? ring_inline_carry(op) : -EOPNOTSUPP);
 }

@@ -17,7 +17,10 @@ struct ring_engine_ops {
 	/* op's kind and fields are set; never fails (errors go to ring_ready). */
 	void (*start)(struct ring *r, struct op *op);
 	void (*cancel)(struct ring *r, struct op *op);
-	/* Submit what is queued; move what is finished to the ready list; `wait`: for at least one event. */
+	/*
+	 * Submit what is queued; move what is finished to the
+	 * ready list; `wait`: for at least one event.
+	 */
 	void (*collect)(struct ring *r, bool wait);
 	int (*buffer_register)(struct ring *r, unsigned index, void *base, size_t len);
 	void (*free)(struct ring *r);
@@ -31,7 +34,8 @@ struct ring {
 	unsigned inflight;
 	int event_fd;		     /* wakes the owner out of collect() */
 	_Atomic(struct op *) posted; /* LIFO, pushed by any thread, taken whole by the owner */
-	_Atomic unsigned posting;    /* threads between push and wake-up: ring_free() waits for them */
+	/* threads between push and wake-up: ring_free() waits for them */
+	_Atomic unsigned posting;
 	atomic_bool stop;
 	struct op *ready, **ready_tail;
 	bool nonblock, zerocopy;     /* see ring_nonblock(), ring_zerocopy() */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* splice(2) for the engines: io_uring has it in worker threads only, which a slow peer would hold. */
+/*
+ * splice(2) for the engines: io_uring has it in worker threads only, which a slow peer would hold.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +35,8 @@ static int receive(const struct op *op)
 	ssize_t n;
 
 	do
-		n = splice(op->fd, NULL, op->pipe, NULL, op->iov.iov_len, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+		n = splice(op->fd, NULL, op->pipe, NULL, op->iov.iov_len,
+			   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 	while (n < 0 && errno == EINTR);
 	if (n >= 0)
 		return (int)n;
@@ -73,8 +76,10 @@ int ring_splice_carry(const struct op *op)
 	ssize_t n;
 
 	do
-		n = write ? splice(op->pipe, NULL, op->fd, &offset, op->iov.iov_len, SPLICE_F_NONBLOCK)
-			  : splice(op->fd, &offset, op->pipe, NULL, op->iov.iov_len, SPLICE_F_NONBLOCK);
+		n = write ? splice(op->pipe, NULL, op->fd, &offset, op->iov.iov_len,
+				   SPLICE_F_NONBLOCK)
+			  : splice(op->fd, &offset, op->pipe, NULL, op->iov.iov_len,
+				   SPLICE_F_NONBLOCK);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : (int)n;
 }

@@ -55,11 +55,13 @@ static bool by_poll(const struct op *op)
 	return op->kind == RING_OP_SPLICE_OUT || op->kind == RING_OP_SPLICE_RECV;
 }
 
-/* A kernel that gave up without a reason of ours is asked again, once from a thread that may block. */
+/*
+ * A kernel that gave up without a reason of ours is asked again, once from a thread that may block.
+ */
 static bool retry(struct uring *u, struct op *op)
 {
-	bool file = op->kind == RING_OP_READ || op->kind == RING_OP_WRITE || op->kind == RING_OP_FSYNC ||
-		    op->kind == RING_OP_SPLICE_WRITE;
+	bool file = op->kind == RING_OP_READ || op->kind == RING_OP_WRITE ||
+		    op->kind == RING_OP_FSYNC || op->kind == RING_OP_SPLICE_WRITE;
 
 	if (op->cancelled)
 		return false;
@@ -73,7 +75,10 @@ static bool retry(struct uring *u, struct op *op)
 	return true;
 }
 
-/* Two completions, of which both may be here before the first is told: an op is on one list at a time. */
+/*
+ * Two completions, of which both may be here before the
+ * first is told: an op is on one list at a time.
+ */
 static void zc_completion(struct uring *u, struct op *op, const struct io_uring_cqe *cqe)
 {
 	if (cqe->flags & IORING_CQE_F_MORE) {
@@ -283,7 +288,8 @@ static void prep(struct io_uring_sqe *sqe, struct op *op)
 
 static void uring_start(struct ring *r, struct op *op)
 {
-	bool rw = op->kind == RING_OP_READ || op->kind == RING_OP_WRITE || op->kind == RING_OP_SPLICE_WRITE;
+	bool rw = op->kind == RING_OP_READ || op->kind == RING_OP_WRITE ||
+		  op->kind == RING_OP_SPLICE_WRITE;
 	struct uring *u = uring_of(r);
 	struct io_uring_sqe *sqe;
 	int who = 0;
@@ -327,7 +333,9 @@ static void uring_collect(struct ring *r, bool wait)
 
 	if (!u->wake_armed)
 		arm_wake(u);
-	/* Arming may have flushed, and a flush may have reaped: then there is something to deliver. */
+	/*
+	 * Arming may have flushed, and a flush may have reaped: then there is something to deliver.
+	 */
 	if (wait && !r->ready)
 		ret = io_uring_submit_and_wait(&u->u, 1);
 	else
@@ -378,9 +386,11 @@ static void explain(int err, char *why, size_t size)
 			close(fd);
 		}
 		if (mode != '0')
-			snprintf(why, size, "io_uring refused: sysctl kernel.io_uring_disabled=%c", mode);
+			snprintf(why, size, "io_uring refused: sysctl kernel.io_uring_disabled=%c",
+				 mode);
 		else
-			snprintf(why, size, "io_uring refused: a seccomp filter or security module forbids it");
+			snprintf(why, size, "io_uring refused: a seccomp filter or security module "
+					    "forbids it");
 		break;
 	case ENOSYS:
 		snprintf(why, size, "io_uring missing: old kernel, or hidden by a seccomp filter");
@@ -389,7 +399,8 @@ static void explain(int err, char *why, size_t size)
 		snprintf(why, size, "io_uring too old: Linux 5.7 or later is needed");
 		break;
 	case ENOMEM:
-		snprintf(why, size, "io_uring refused: out of memory or locked-memory limit (RLIMIT_MEMLOCK)");
+		snprintf(why, size,
+			 "io_uring refused: out of memory or locked-memory limit (RLIMIT_MEMLOCK)");
 		break;
 	default:
 		snprintf(why, size, "io_uring refused: %s", strerror(-err));
@@ -432,7 +443,10 @@ static int queue_init(struct uring *u, unsigned depth, const char **flags)
  */
 static void limit_iowq(struct uring *u, const struct ring_params *p)
 {
-	/* A splice from a file waits for the disk too, but counts as unbounded: its target is a pipe. */
+	/*
+	 * A splice from a file waits for the disk too, but
+	 * counts as unbounded: its target is a pipe.
+	 */
 	unsigned n = p->iowq ? p->iowq : IOWQ_MAX, max[2] = { n, n };
 
 	io_uring_register_iowq_max_workers(&u->u, max);
@@ -484,7 +498,10 @@ int ring_uring_new(struct ring **out, const struct ring_params *p, char *why, si
 	ret = queue_init(u, p->depth ? p->depth : 256, &flags);
 	if (ret < 0)
 		goto fail_ring;
-	/* Both are refinements: without them the kernel's default limit holds and buffers stay unregistered. */
+	/*
+	 * Both are refinements: without them the kernel's default
+	 * limit holds and buffers stay unregistered.
+	 */
 	limit_iowq(u, p);
 	if (p->buffers && io_uring_register_buffers_sparse(&u->u, p->buffers) == 0)
 		u->buffers = p->buffers;

@@ -108,7 +108,8 @@ static int root_open_handles(struct root *r, const struct root_params *p, const 
 	static const char *const births[] = { "ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs" };
 
 	r->path_mode = p->force_path_mode || !r->probe.handles;
-	r->tells_births = !r->path_mode && root_fstype_in(r, births, sizeof(births) / sizeof(births[0]));
+	r->tells_births =
+		!r->path_mode && root_fstype_in(r, births, sizeof(births) / sizeof(births[0]));
 	if (!r->path_mode) {
 		r->mount_fd = openat(r->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (r->mount_fd < 0) {
@@ -127,7 +128,8 @@ static int root_open_handles(struct root *r, const struct root_params *p, const 
 /* on-unsupported = fail: what was asked must be what is done. */
 static int root_check_modes(const struct root *r, const char **why)
 {
-	const enum dio_mode asked[] = { [DIO_READ] = r->io.read_mode, [DIO_WRITE] = r->io.write_mode };
+	const enum dio_mode asked[] = {
+		[DIO_READ] = r->io.read_mode, [DIO_WRITE] = r->io.write_mode};
 	const char *reason;
 
 	if (!r->io.fail_unsupported)
@@ -208,7 +210,8 @@ unsigned root_mount_flags(struct root *r)
 	/* What cannot be told is what allows least. */
 	if (fstatvfs(r->fd, &sv) < 0)
 		sv.f_flag = ST_RDONLY | ST_NOEXEC;
-	atomic_store_explicit(&r->mount_flags, now << 32 | (uint32_t)sv.f_flag, memory_order_relaxed);
+	atomic_store_explicit(&r->mount_flags, now << 32 | (uint32_t)sv.f_flag,
+			      memory_order_relaxed);
 	return (uint32_t)sv.f_flag;
 }
 
@@ -255,10 +258,12 @@ void root_stats_sum(const struct root *r, struct root_stats *out)
 	for (unsigned w = 0; w < ROOT_WORKERS; w++) {
 		_Atomic uint64_t *bank = (_Atomic uint64_t *)&r->stats[w];
 
-		for (size_t i = 0; i < ROOT_COUNTERS; i++)
-			atomic_store_explicit(&sum[i],
-				atomic_load_explicit(&sum[i], memory_order_relaxed) +
-				atomic_load_explicit(&bank[i], memory_order_relaxed), memory_order_relaxed);
+		for (size_t i = 0; i < ROOT_COUNTERS; i++) {
+			uint64_t n = atomic_load_explicit(&bank[i], memory_order_relaxed);
+
+			n += atomic_load_explicit(&sum[i], memory_order_relaxed);
+			atomic_store_explicit(&sum[i], n, memory_order_relaxed);
+		}
 	}
 }
 

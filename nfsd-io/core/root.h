@@ -32,15 +32,19 @@ struct root_io {
 };
 
 #define ROOT_IO_DEFAULT \
-	{ DIO_MODE_DIRECT, DIO_MODE_DIRECT, DIO_RULE_PAGE, 32768, 0, false, REPLY_AUTO, false, RECEIVE_RECV }
+	{ DIO_MODE_DIRECT, DIO_MODE_DIRECT, DIO_RULE_PAGE, 32768, 0, false, REPLY_AUTO, false, \
+	  RECEIVE_RECV }
 
 /* Written by one worker, summed by readers: plain relaxed adds. */
 struct root_stats {
 	_Atomic uint64_t ops[2][DIO_DISPOSITION_COUNT];	   /* [enum dio_op] */
-	_Atomic uint64_t bytes[2][DIO_KIND_COUNT];	   /* bytes moved by kind, READ: before trimming */
-	_Atomic uint64_t part[3];			   /* SPLIT WRITEs: head, middle, tail bytes */
+	/* bytes moved by kind, READ: before trimming */
+	_Atomic uint64_t bytes[2][DIO_KIND_COUNT];
+	/* SPLIT WRITEs: head, middle, tail bytes */
+	_Atomic uint64_t part[3];
 	_Atomic uint64_t payload[2];			   /* bytes of client data */
-	_Atomic uint64_t expand;			   /* READ: bytes read beyond what was asked */
+	/* READ: bytes read beyond what was asked */
+	_Atomic uint64_t expand;
 	_Atomic uint64_t fallback_einval;		   /* direct refused, done buffered */
 	_Atomic uint64_t fallback_eio;			   /* direct READ failed, done buffered */
 	_Atomic uint64_t fallback_dontcache;		   /* DONTCACHE refused, done buffered */
@@ -51,7 +55,8 @@ struct root_stats {
 
 struct root {
 	_Atomic unsigned refs;
-	uint32_t id;	   /* in every handle: fsid= number, or a hash of the path; unique per table */
+	/* in every handle: fsid= number, or a hash of the path; unique per table */
+	uint32_t id;
 	char *path;	   /* real path */
 	int fd;		   /* O_PATH|O_DIRECTORY */
 	int mount_fd;	   /* O_RDONLY|O_DIRECTORY, for open_by_handle_at; -1 in path mode */
@@ -66,7 +71,8 @@ struct root {
 	struct root_io io;
 	struct root_stats *stats; /* ROOT_WORKERS banks */
 	_Atomic uint64_t mount_flags; /* root_mount_flags()' own: flags, and when they were read */
-	_Atomic unsigned splice_refusals; /* in a row, at the file system's or the system's door: see read_may_splice() */
+	/* in a row, at the file system's or the system's door: see read_may_splice() */
+	_Atomic unsigned splice_refusals;
 	_Atomic bool retired;	  /* unexported: fdcache keeps no more files of it */
 };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* SipHash-2-4: a keyed hash that who does not know the key can neither forge nor make collide.  Pure. */
+/*
+ * SipHash-2-4: a keyed hash that who does not know the key
+ * can neither forge nor make collide.  Pure.
+ */
 #ifndef CORE_SIPHASH_H
 #define CORE_SIPHASH_H
 

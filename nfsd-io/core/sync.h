@@ -13,7 +13,9 @@
 /* Flush, then over(io, 0 or -errno) on the ring's thread.  Uses io->op. */
 void sync_start(struct io *io, bool datasync, void (*over)(struct io *io, int err));
 
-/* The same for a thread that may block, when there is unstable data at all; datasync, not counted. */
+/*
+ * The same for a thread that may block, when there is unstable data at all; datasync, not counted.
+ */
 int sync_now(struct file *f, struct verifier *v);
 
 #endif

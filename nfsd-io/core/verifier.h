@@ -17,7 +17,10 @@ struct verifier {
 
 void verifier_init(struct verifier *v);
 uint64_t verifier_get(const struct verifier *v);
-/* Call before the erring reply is queued.  -EAGAIN, -ESTALE and -EINTR change nothing (knfsd's rule). */
+/*
+ * Call before the erring reply is queued.  -EAGAIN,
+ * -ESTALE and -EINTR change nothing (knfsd's rule).
+ */
 void verifier_error(struct verifier *v, int err);
 
 #endif

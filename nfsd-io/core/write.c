@@ -22,8 +22,8 @@ static void write_now(struct write_io *w)
 
 	io->op.done = on_write;
 	if (w->pipe) {
-		ring_splice_write(io->ring, &io->op, io_fd(io), w->pipe->out, io->apart.len, io->apart.offset,
-				  io->cred);
+		ring_splice_write(io->ring, &io->op, io_fd(io), w->pipe->out, io->apart.len,
+				  io->apart.offset, io->cred);
 		return;
 	}
 	ring_write(io->ring, &io->op, io_fd(io), w->data + io->done_len, io->apart.len,
