@@ -16,23 +16,27 @@
 
 static const char usage[] =
 	"usage: nfsload [OPTION]... HOST PORT EXPORT        numbers take K, M and G\n"
-	"  -w WORK       write (default: UNSTABLE, then COMMIT), read, mix, null, create, lookup, getattr,\n"
+	"  -w WORK       write (default: UNSTABLE, then COMMIT), read, mix, null, create, lookup, "
+	"getattr,\n"
 	"                readdir, readdirplus, remove, idle (connect and be silent for -T)\n"
 	"  -r            the same as -w read\n"
 	"  -s SIZE       bytes a call (1048576)\n"
 	"  -t TOTAL      bytes of the file (1073741824)\n"
 	"  -o OFFSET     where the first record starts (0)\n"
-	"  -N COUNT      names f0000000 and so on in the directory, NULL calls, or walks through it (10000)\n"
+	"  -N COUNT      names f0000000 and so on in the directory, NULL calls, or walks through "
+	"it (10000)\n"
 	"  -c N -d N     connections (1), calls in flight on each (16)\n"
 	"  -R SEED       records in random order, each once\n"
 	"  -m PERCENT    reads of a mix (50)\n"
 	"  -T SECONDS    go round for so long\n"
-	"  -a RATE       open loop: so many calls a second are due, and latency counts from when one was due\n"
+	"  -a RATE       open loop: so many calls a second are due, and latency counts from when "
+	"one was due\n"
 	"  -y            FILE_SYNC writes\n"
 	"  -v            verify: read everything back after writing; check contents when reading\n"
 	"  -f NAME       file or directory in the export (nfsload)\n"
 	"  -n            remove the file first\n"
-	"  -V VERSION    of NFS: 3 (default) or 4 (4.2, one slot of a session for each call in flight)\n"
+	"  -V VERSION    of NFS: 3 (default) or 4 (4.2, one slot of a session for each call in "
+	"flight)\n"
 	"  -M PORT       where MOUNT is served (PORT)\n"
 	"  -p PID        report the CPU seconds this process (the server) used\n"
 	"  -C            CSV; -CC with a line of names before it\n";
@@ -63,8 +67,8 @@ static uint64_t number(const char *text, uint64_t least, uint64_t most)
 		end++;
 	}
 	if (!*text || *end || v < least || v > most) {
-		fprintf(stderr, "nfsload: %s is no number from %llu to %llu\n", text, (unsigned long long)least,
-			(unsigned long long)most);
+		fprintf(stderr, "nfsload: %s is no number from %llu to %llu\n", text,
+			(unsigned long long)least, (unsigned long long)most);
 		exit(2);
 	}
 	return v;
@@ -100,7 +104,8 @@ static int option(int opt, const char *arg)
 
 static bool is_io(void)
 {
-	return !strcmp(work.kind, "read") || !strcmp(work.kind, "write") || !strcmp(work.kind, "mix");
+	return !strcmp(work.kind, "read") || !strcmp(work.kind, "write") ||
+	       !strcmp(work.kind, "mix");
 }
 
 static int parse(int argc, char **argv)
@@ -124,7 +129,8 @@ static int parse(int argc, char **argv)
 
 static int prepare(const char *path)
 {
-	if (loop_open(&client, is_io() && work.verify ? work.size : 0) || client.proto->attach(&client, path))
+	if (loop_open(&client, is_io() && work.verify ? work.size : 0) ||
+	    client.proto->attach(&client, path))
 		return -1;
 	return is_io() ? io_prepare(&work) : meta_knows(work.kind) ? meta_prepare(&work) : 0;
 }

@@ -23,7 +23,10 @@ uint64_t cost_now_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* A process's clock counts its threads, those that ended too, in nanoseconds; /proc/PID/stat only in ticks. */
+/*
+ * A process's clock counts its threads, those that ended too,
+ * in nanoseconds; /proc/PID/stat only in ticks.
+ */
 static double process_seconds(pid_t pid)
 {
 	clockid_t id;
@@ -43,8 +46,8 @@ static double machine_seconds(double wall)
 
 	if (!f)
 		return 0;
-	if (fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &iowait, &irq,
-		   &softirq, &steal) == 8)
+	if (fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
+		   &iowait, &irq, &softirq, &steal) == 8)
 		busy = wall * sysconf(_SC_NPROCESSORS_ONLN) - (idle + iowait + steal) / tick;
 	fclose(f);
 	return busy;
@@ -54,7 +57,8 @@ struct cost cost_take(pid_t server)
 {
 	double wall = seconds(CLOCK_BOOTTIME);
 
-	return (struct cost){ wall, process_seconds(server), seconds(CLOCK_PROCESS_CPUTIME_ID), machine_seconds(wall) };
+	return (struct cost){wall, process_seconds(server), seconds(CLOCK_PROCESS_CPUTIME_ID),
+			     machine_seconds(wall)};
 }
 
 struct cost cost_since(const struct cost *before, pid_t server)

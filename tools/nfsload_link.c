@@ -48,7 +48,8 @@ static int tcp_connect(const char *host, int port)
 	return fd;
 }
 
-int link_open(struct link *l, struct client *c, const char *host, int port, unsigned depth, uint32_t lane_buf)
+int link_open(struct link *l, struct client *c, const char *host, int port, unsigned depth,
+	      uint32_t lane_buf)
 {
 	*l = (struct link){ .client = c, .depth = depth, .fd = tcp_connect(host, port) };
 	if (l->fd < 0)
@@ -103,13 +104,16 @@ void link_lane_return(struct lane *lane)
 	l->idle[l->idles++] = lane->index;
 }
 
-/* An xid names its lane; the rest counts, so that no server takes a call for an old one sent again. */
+/*
+ * An xid names its lane; the rest counts, so that no server takes a call for an old one sent again.
+ */
 void link_call(struct lane *lane)
 {
 	struct link *l = lane->link;
 
 	l->xid_base += LINK_DEPTH_MAX;
-	lane->call_len = l->client->proto->call(lane, l->xid_base - l->xid_base % LINK_DEPTH_MAX + lane->index, lane->call);
+	lane->call_len = l->client->proto->call(
+		lane, l->xid_base - l->xid_base % LINK_DEPTH_MAX + lane->index, lane->call);
 	lane->busy = true;
 	l->busy++;
 	l->client->busy++;
@@ -170,8 +174,9 @@ int link_flush(struct link *l)
 		ssize_t n;
 
 		for (unsigned i = 0; i < l->queued && i < GATHER; i++)
-			m.msg_iovlen += gather_one(&l->lane[l->queue[(l->queue_head + i) % l->depth]],
-						   i ? 0 : l->queue_sent, &iov[m.msg_iovlen]);
+			m.msg_iovlen +=
+				gather_one(&l->lane[l->queue[(l->queue_head + i) % l->depth]],
+					   i ? 0 : l->queue_sent, &iov[m.msg_iovlen]);
 		n = sendmsg(l->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
@@ -201,12 +206,17 @@ static struct lane *lane_of(struct link *l, uint32_t xid)
 	return i < l->depth && l->lane[i].busy ? &l->lane[i] : NULL;
 }
 
-/* The part of a READ's payload that came along with its header; what is missing is left to the socket. */
-static uint32_t payload_begin(struct link *l, struct lane *lane, const uint8_t *from, uint32_t have, uint32_t whole)
+/*
+ * The part of a READ's payload that came along with its
+ * header; what is missing is left to the socket.
+ */
+static uint32_t payload_begin(struct link *l, struct lane *lane, const uint8_t *from, uint32_t have,
+			      uint32_t whole)
 {
 	uint32_t here = have < whole ? have : whole;
 
-	if (whole > lane->op.count + 3u || lane->op.count > whole || lane->op.count > lane->op.len) {
+	if (whole > lane->op.count + 3u || lane->op.count > whole ||
+	    lane->op.count > lane->op.len) {
 		lane->op.status = PROTO_BROKEN;
 		lane->op.count = 0;
 	}
@@ -222,7 +232,10 @@ static uint32_t payload_begin(struct link *l, struct lane *lane, const uint8_t *
 	return here;
 }
 
-/* One reply of the `have` bytes at `p`: how many of them it took, 0 when more are needed first, or -EPROTO. */
+/*
+ * One reply of the `have` bytes at `p`: how many of them it
+ * took, 0 when more are needed first, or -EPROTO.
+ */
 static int reply_one(struct link *l, const uint8_t *p, uint32_t have)
 {
 	struct wire_in in = { p, p + have, false };
@@ -280,7 +293,8 @@ static ssize_t payload_recv(struct link *l, int flags)
 	bool keep = lane->buf && !lane->op.status;
 	ssize_t n;
 
-	n = recv(l->fd, keep ? lane->buf + l->payload_at : l->in, l->payload_left, flags | (keep ? 0 : MSG_TRUNC));
+	n = recv(l->fd, keep ? lane->buf + l->payload_at : l->in, l->payload_left,
+		 flags | (keep ? 0 : MSG_TRUNC));
 	if (n <= 0)
 		return n;
 	l->payload_at += n;
@@ -291,7 +305,10 @@ static ssize_t payload_recv(struct link *l, int flags)
 	return n;
 }
 
-/* How much to ask the socket for: the header alone when a large payload may follow, to leave that where it is. */
+/*
+ * How much to ask the socket for: the header alone when a
+ * large payload may follow, to leave that where it is.
+ */
 static uint32_t in_room(const struct link *l)
 {
 	uint32_t prefix = l->client->proto->read_prefix;
@@ -309,7 +326,8 @@ int link_input(struct link *l, bool block)
 		bool payload = l->payload_left;
 
 		want = payload ? l->payload_left : in_room(l);
-		n = payload ? payload_recv(l, flags | (block ? MSG_WAITALL : 0)) : recv(l->fd, l->in + l->in_have, want, flags);
+		n = payload ? payload_recv(l, flags | (block ? MSG_WAITALL : 0))
+			    : recv(l->fd, l->in + l->in_have, want, flags);
 		if (n < 0 && (errno == EINTR || (errno == EAGAIN && !block)))
 			return 0;
 		if (n <= 0)

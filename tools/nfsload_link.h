@@ -27,7 +27,8 @@ struct lane { /* one call in flight */
 	uint64_t record; /* the source's */
 	uint64_t due_ns; /* when it should have been sent; latency counts from here */
 	char name[32];	 /* the source's */
-	uint8_t *buf;	 /* the source's: what is written, or where a payload goes (room for padding), or NULL */
+	/* the source's: what is written, or where a payload goes (room for padding), or NULL */
+	uint8_t *buf;
 	uint32_t seq;	 /* the proto's */
 	size_t call_len;
 	uint8_t call[PROTO_CALL_MAX];
@@ -54,7 +55,8 @@ struct link {
 };
 
 /* Connect; buffers for `depth` lanes of `lane_buf` bytes (0: none).  0 or -errno. */
-int link_open(struct link *l, struct client *c, const char *host, int port, unsigned depth, uint32_t lane_buf);
+int link_open(struct link *l, struct client *c, const char *host, int port, unsigned depth,
+	      uint32_t lane_buf);
 void link_close(struct link *l);
 
 /* An idle lane, or NULL. */
@@ -65,8 +67,8 @@ void link_call(struct lane *lane);
 /* Send what is queued, as far as the socket takes it.  0 or -errno. */
 int link_flush(struct link *l);
 /*
- * Receive: link->client's source is told of each answer by loop_done().  With `block`, waits for at least one
- * byte.  0 or -errno; -EPIPE at the end of the stream.
+ * Receive: link->client's source is told of each answer by loop_done().  With `block`, waits for at
+ * least one byte.  0 or -errno; -EPIPE at the end of the stream.
  */
 int link_input(struct link *l, bool block);
 

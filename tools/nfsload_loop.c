@@ -61,7 +61,10 @@ bool loop_done(struct lane *l)
 	return c->source->done(c->source, l);
 }
 
-/* Ask the source once for this connection, due at `due_ns`; false when it has no lane or the source no more. */
+/*
+ * Ask the source once for this connection, due at `due_ns`; false
+ * when it has no lane or the source no more.
+ */
 static bool issue(struct client *c, struct link *k, uint64_t due_ns)
 {
 	struct lane *l = c->dry ? NULL : link_lane(k);
@@ -91,7 +94,10 @@ static void refill(struct client *c)
 	}
 }
 
-/* Open loop: what is due by now, by the schedule.  Returns ns until the next is, or -1: only an answer can change that. */
+/*
+ * Open loop: what is due by now, by the schedule.  Returns ns until
+ * the next is, or -1: only an answer can change that.
+ */
 static int64_t keep_pace(struct client *c)
 {
 	while (!c->dry) {

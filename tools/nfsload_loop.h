@@ -15,9 +15,15 @@
 #define LOOP_LINKS_MAX 256
 
 struct source {
-	/* Fill l->op with the next question; false: no more.  l->buf, l->name and l->record are its own to use. */
+	/*
+	 * Fill l->op with the next question; false: no more.
+	 * l->buf, l->name and l->record are its own to use.
+	 */
 	bool (*next)(struct source *s, struct lane *l);
-	/* l->op has its answer.  true: it now holds a question that follows from it, to be sent at once. */
+	/*
+	 * l->op has its answer.  true: it now holds a question
+	 * that follows from it, to be sent at once.
+	 */
 	bool (*done)(struct source *s, struct lane *l);
 };
 
@@ -45,7 +51,10 @@ struct client {
 /* `links` connections; 0 or -1 with c->error. */
 int loop_open(struct client *c, uint32_t lane_buf);
 void loop_close(struct client *c);
-/* Until the source is dry and everything answered.  `hist` may be NULL.  0, or -1 with c->error: the transport failed. */
+/*
+ * Until the source is dry and everything answered.  `hist` may be
+ * NULL.  0, or -1 with c->error: the transport failed.
+ */
 int loop_run(struct client *c, struct source *s, struct hist *hist);
 /* One call on the first connection; returns op->status. */
 int loop_call(struct client *c, struct op *op);

@@ -74,7 +74,10 @@ static bool name_done(struct source *s, struct lane *l)
 	return false;
 }
 
-/* A walk through the directory is a chain of calls, as a client's is: a page's cookie begins the next. */
+/*
+ * A walk through the directory is a chain of calls, as a
+ * client's is: a page's cookie begins the next.
+ */
 static bool walk_next(struct source *s, struct lane *l)
 {
 	struct work *w = meta.work;
@@ -120,7 +123,8 @@ int meta_prepare(struct work *w)
 	meta.work = w;
 	meta.kind = kind_of(w->kind);
 	pages = meta.kind == OP_READDIR || meta.kind == OP_READDIRPLUS;
-	meta.source = pages ? (struct source){ walk_next, walk_done } : (struct source){ name_next, name_done };
+	meta.source = pages ? (struct source){walk_next, walk_done}
+			    : (struct source){name_next, name_done};
 	if (meta.kind != OP_NULL && directory(w))
 		return -1;
 	if (meta.kind != OP_GETATTR)

@@ -15,7 +15,8 @@
 #include "tools/nfsload_wire.h"
 
 #define PROTO_FH_MAX 128
-#define PROTO_CALL_MAX 1408 /* bytes of a call without its payload; a path of MOUNT is what takes most */
+/* bytes of a call without its payload; a path of MOUNT is what takes most */
+#define PROTO_CALL_MAX 1408
 #define PROTO_BROKEN (-1)   /* in `status`: the RPC layer refused, or the reply makes no sense */
 
 enum op_kind {
@@ -68,19 +69,27 @@ struct lane;
 
 struct proto {
 	const char *name;
-	uint32_t read_prefix; /* bytes of a READ's reply, record mark included, before its payload */
-	/* Reach the export on all connections: the root handle into c->root.  0 or -1 with c->error. */
+	/* bytes of a READ's reply, record mark included, before its payload */
+	uint32_t read_prefix;
+	/*
+	 * Reach the export on all connections: the root
+	 * handle into c->root.  0 or -1 with c->error.
+	 */
 	int (*attach)(struct client *c, const char *path);
 	/* Find, or with `create` make, a file of the root.  0 or -1 with c->error. */
 	int (*open)(struct client *c, const char *name, bool create, struct proto_fh *fh);
 	/* Leave nothing behind that the server would have to keep; NULL: nothing is. */
 	void (*detach)(struct client *c);
 	/*
-	 * The call for l->op, with its record mark, into `buf` (PROTO_CALL_MAX); returns its length.  A WRITE's payload
-	 * and padding follow it on the wire and are not put.  xid is the lane's.
+	 * The call for l->op, with its record mark, into `buf` (PROTO_CALL_MAX); returns its
+	 * length.  A WRITE's payload and padding follow it on the wire and are not put.  xid is the
+	 * lane's.
 	 */
 	size_t (*call)(struct lane *l, uint32_t xid, uint8_t *buf);
-	/* The answer into l->op from a reply after its xid; a READ's payload is what is at in->at then. */
+	/*
+	 * The answer into l->op from a reply after its xid; a
+	 * READ's payload is what is at in->at then.
+	 */
 	void (*reply)(struct lane *l, struct wire_in *in);
 };
 

@@ -17,8 +17,9 @@
 #define NOENT 2
 
 static const uint8_t procedure[] = {
-	[OP_NULL] = 0,	  [OP_MOUNT] = 1,   [OP_GETATTR] = 1, [OP_LOOKUP] = 3,	 [OP_READ] = 6,	    [OP_WRITE] = 7,
-	[OP_COMMIT] = 21, [OP_CREATE] = 8, [OP_MKDIR] = 9,   [OP_REMOVE] = 12, [OP_READDIR] = 16, [OP_READDIRPLUS] = 17,
+	[OP_NULL] = 0,  [OP_MOUNT] = 1,   [OP_GETATTR] = 1,  [OP_LOOKUP] = 3,
+	[OP_READ] = 6,  [OP_WRITE] = 7,   [OP_COMMIT] = 21,  [OP_CREATE] = 8,
+	[OP_MKDIR] = 9, [OP_REMOVE] = 12, [OP_READDIR] = 16, [OP_READDIRPLUS] = 17,
 };
 
 /* --- calls ------------------------------------------------------------------------------ */
@@ -71,7 +72,9 @@ static uint8_t *put_page(uint8_t *p, const struct op *op)
 
 static uint8_t *put_args(uint8_t *p, const struct op *op)
 {
-	size_t len = op->name ? strnlen(op->name, op->kind == OP_MOUNT ? MOUNT_PATH_MAX : NAME_MAX_LEN) : 0;
+	size_t len =
+		op->name ? strnlen(op->name, op->kind == OP_MOUNT ? MOUNT_PATH_MAX : NAME_MAX_LEN)
+			 : 0;
 
 	if (op->kind == OP_NULL)
 		return p;
@@ -241,8 +244,13 @@ static int v3_attach(struct client *c, const char *path)
 	struct op op = { .kind = OP_MOUNT, .name = path };
 	int status;
 
-	mount = (struct client){ .proto = c->proto, .host = c->host, .port = c->mount_port, .uid = c->uid,
-				 .gid = c->gid, .links = 1, .depth = 1 };
+	mount = (struct client){.proto = c->proto,
+				.host = c->host,
+				.port = c->mount_port,
+				.uid = c->uid,
+				.gid = c->gid,
+				.links = 1,
+				.depth = 1};
 	if (loop_open(&mount, 0)) {
 		memcpy(c->error, mount.error, sizeof c->error);
 		return -1;

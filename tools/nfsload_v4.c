@@ -133,7 +133,10 @@ static uint8_t *put_open(uint8_t *p, const struct op *op)
 
 static uint8_t *put_io(uint8_t *p, const struct op *op)
 {
-	p = wire_put32(p, op->kind == OP_READ ? V4_READ : op->kind == OP_WRITE ? V4_WRITE : V4_COMMIT);
+	if (op->kind == OP_READ)
+		p = wire_put32(p, V4_READ);
+	else
+		p = wire_put32(p, op->kind == OP_WRITE ? V4_WRITE : V4_COMMIT);
 	if (op->kind != OP_COMMIT)
 		p = wire_put_fixed(p, v4.open, 16);
 	p = wire_put64(p, op->offset);
@@ -153,7 +156,8 @@ static uint8_t *put_readdir(uint8_t *p, const struct op *op)
 		return wire_put32(wire_put32(p, 1), 1u << 20);
 	p = wire_put32(p, 2); /* what stat needs, and the filehandle */
 	p = wire_put32(p, 1u << 1 | 1u << 3 | 1u << 4 | 1u << 8 | 1u << 19 | 1u << 20);
-	return wire_put32(p, 1u << 1 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 13 | 1u << 15 | 1u << 20 | 1u << 21);
+	return wire_put32(p, 1u << 1 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 13 | 1u << 15 |
+				     1u << 20 | 1u << 21);
 }
 
 static uint8_t *put_exchange_id(uint8_t *p)
@@ -199,9 +203,11 @@ static uint8_t *put_ops(uint8_t *p, struct lane *l)
 	case OP_SESSION:
 		return put_create_session(wire_put32(p, 1), op->len);
 	case OP_READY:
-		return wire_put32(wire_put32(put_sequence(wire_put32(p, 2), l), V4_RECLAIM_COMPLETE), 0);
+		return wire_put32(
+			wire_put32(put_sequence(wire_put32(p, 2), l), V4_RECLAIM_COMPLETE), 0);
 	case OP_SESSION_OVER:
-		return wire_put_fixed(wire_put32(wire_put32(p, 1), V4_DESTROY_SESSION), v4.session[op->count], 16);
+		return wire_put_fixed(wire_put32(wire_put32(p, 1), V4_DESTROY_SESSION),
+				      v4.session[op->count], 16);
 	case OP_BYE:
 		return wire_put64(wire_put32(wire_put32(p, 1), V4_DESTROY_CLIENTID), v4.clientid);
 	case OP_CLOSE:
@@ -219,11 +225,13 @@ static uint8_t *put_ops(uint8_t *p, struct lane *l)
 		p = put_fh(put_sequence(wire_put32(p, 4), l), op->fh);
 		return wire_put32(put_name(wire_put32(p, V4_LOOKUP), op->name), V4_GETFH);
 	case OP_OPEN:
-		return wire_put32(put_open(put_fh(put_sequence(wire_put32(p, 4), l), op->fh), op), V4_GETFH);
+		return wire_put32(put_open(put_fh(put_sequence(wire_put32(p, 4), l), op->fh), op),
+				  V4_GETFH);
 	case OP_CREATE:
 		p = put_open(put_fh(put_sequence(wire_put32(p, 5), l), op->fh), op);
 		p = wire_put32(wire_put32(wire_put32(p, V4_GETFH), V4_CLOSE), 0);
-		return wire_put_fixed(wire_put32(p, 1), "\0\0\0\0\0\0\0\0\0\0\0", 12); /* the current stateid */
+		/* the current stateid */
+		return wire_put_fixed(wire_put32(p, 1), "\0\0\0\0\0\0\0\0\0\0\0", 12);
 	case OP_MKDIR:
 		p = put_fh(put_sequence(wire_put32(p, 4), l), op->fh);
 		p = put_name(wire_put32(wire_put32(p, V4_CREATE), 2), op->name);
@@ -454,7 +462,8 @@ static int open_sessions(struct client *c)
 		op = (struct op){ .kind = OP_SESSION, .len = each, .count = i };
 		status = loop_call(c, &op);
 		if (!status && v4.slots < each) {
-			snprintf(c->error, sizeof c->error, "the server gives %u slots a session: use less of -d", v4.slots);
+			snprintf(c->error, sizeof c->error,
+				 "the server gives %u slots a session: use less of -d", v4.slots);
 			return -1;
 		}
 	}

@@ -10,7 +10,8 @@
 
 struct work { /* what was asked for, from the command line, and the counts that come of it */
 	struct client *client;
-	const char *kind;      /* read, write, mix, null, create, lookup, getattr, readdir, readdirplus, remove */
+	/* read, write, mix, null, create, lookup, getattr, readdir, readdirplus, remove */
+	const char *kind;
 	const char *name;      /* file or directory in the export */
 	uint64_t size, total, first; /* bytes: a call, in all, offset of the first record */
 	uint64_t seed;	       /* not 0: records in random order */

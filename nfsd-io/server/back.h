@@ -23,7 +23,8 @@ struct req;
 
 /* Per worker, summed by readers. */
 struct back_stats {
-	_Atomic uint64_t calls, late, lost; /* sent; not answered in time; ended with the connection */
+	/* sent; not answered in time; ended with the connection */
+	_Atomic uint64_t calls, late, lost;
 	_Atomic uint64_t unasked;	    /* replies nobody waited for */
 };
 

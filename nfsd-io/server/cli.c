@@ -216,8 +216,9 @@ static int ask_words(const struct cli *c, const char *verb, json_t **answer)
 {
 	char line[512];
 
-	snprintf(line, sizeof(line), "%s%s%s%s%s", verb, c->nwords ? " " : "", c->nwords ? c->word[0] : "",
-		 c->nwords > 1 ? " " : "", c->nwords > 1 ? c->word[1] : "");
+	snprintf(line, sizeof(line), "%s%s%s%s%s", verb, c->nwords ? " " : "",
+		 c->nwords ? c->word[0] : "", c->nwords > 1 ? " " : "",
+		 c->nwords > 1 ? c->word[1] : "");
 	return ctlclient_ask(c->name, c->socket, line, answer);
 }
 

@@ -95,7 +95,8 @@ struct clientdir *clientdir_new(const char *socket)
 		return NULL;
 	err = open_dir(d, socket);
 	if (err) {
-		log_line(LOG_NOTICE, "%s: %s: no files about NFSv4 clients", d->path ? d->path : NAME, strerror(-err));
+		log_line(LOG_NOTICE, "%s: %s: no files about NFSv4 clients",
+			 d->path ? d->path : NAME, strerror(-err));
 		free(d->path);
 		free(d);
 		return NULL;
@@ -159,7 +160,8 @@ static void put_file(int dir, unsigned which, const char *text, size_t len)
 		unlinkat(dir, tmp, 0);
 }
 
-static void put_client(struct clientdir *d, const char *name, char *const text[2], const size_t len[2])
+static void put_client(struct clientdir *d, const char *name, char *const text[2],
+		       const size_t len[2])
 {
 	int dir;
 
@@ -202,7 +204,8 @@ static void compare(struct clientdir *d, struct list *now)
 		if (i < now->n && now->e[i].number < old->number) {
 			i++;
 		} else if (i < now->n && now->e[i].number == old->number) {
-			now->e[i].written_ns = now->e[i].changes == old->changes ? old->written_ns : 0;
+			now->e[i].written_ns =
+				now->e[i].changes == old->changes ? old->written_ns : 0;
 			i++;
 			k++;
 		} else {

@@ -32,7 +32,8 @@ void conf_show_defaults(FILE *out)
 		fputc('\n', out);
 	}
 	fputs("\n# Any of the [io] keys read-mode, write-mode, rule, read-direct-min, min-middle,\n"
-	      "# on-unsupported, reply, splice-buffered and receive may differ for one exported path:\n"
+	      "# on-unsupported, reply, splice-buffered and receive may differ for one exported "
+	      "path:\n"
 	      "#[export \"/srv/data\"]\n"
 	      "#read-mode = buffered\n",
 	      out);

@@ -414,7 +414,8 @@ void conf_value_clear(const struct conf_key *k, void *field)
 {
 	if (k->type == CONF_LIST) {
 		list_clear(field);
-	} else if (k->type == CONF_STRING || k->type == CONF_NUMA || (k->type == CONF_WORD && word_is_string(k))) {
+	} else if (k->type == CONF_STRING || k->type == CONF_NUMA ||
+		   (k->type == CONF_WORD && word_is_string(k))) {
 		free(*(char **)field);
 		*(char **)field = NULL;
 	}

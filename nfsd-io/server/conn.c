@@ -58,7 +58,9 @@ static void set_options(int fd)
 	};
 	unsigned i;
 
-	/* Any of them may fail, as on the socket pairs of the tests: the connection works without. */
+	/*
+	 * Any of them may fail, as on the socket pairs of the tests: the connection works without.
+	 */
 	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int));
 }
@@ -110,8 +112,8 @@ void conn_ended(struct conn *c)
 {
 	int queued = 1;
 
-	if (c->owner.remembered && !c->running && !c->done && send_idle(c) && !ioctl(c->fd, SIOCOUTQ, &queued) &&
-	    !queued)
+	if (c->owner.remembered && !c->running && !c->done && send_idle(c) &&
+	    !ioctl(c->fd, SIOCOUTQ, &queued) && !queued)
 		drc_settle(c->w->p.env->drc, c->owner.conn);
 	conn_close(c);
 }

@@ -26,7 +26,8 @@
  */
 /* More than a peer that does not read lets its socket acknowledge. */
 #define CONN_PROOF (1u << 20)
-#define CONN_DOUBT_NS 1000000000ull /* without progress for this long it has to prove itself again */
+/* without progress for this long it has to prove itself again */
+#define CONN_DOUBT_NS 1000000000ull
 #define CONN_GRACE_NS (50ull * 1000000000)
 #define CONN_RATE 4096u
 #define CONN_GRACE_STRICT_NS (5ull * 1000000000)
@@ -85,9 +86,14 @@ void conn_charge(struct conn *c, struct worker_req *r, uint32_t bytes);
 void conn_dispatch(struct conn *c, struct worker_req *r);
 /* Retire a request in any state but WAIT and give back what it was charged. */
 void conn_retire(struct conn *c, struct req *r);
-/* The peer takes replies (conn_took() saw it) or sent a payload whole; or it does neither any more. */
+/*
+ * The peer takes replies (conn_took() saw it) or sent a payload whole; or it does neither any more.
+ */
 void conn_prove(struct conn *c, bool proven);
-/* `bytes` of replies were handed to the socket: proves the peer once it has acknowledged enough of them. */
+/*
+ * `bytes` of replies were handed to the socket: proves the
+ * peer once it has acknowledged enough of them.
+ */
 void conn_took(struct conn *c, size_t bytes);
 /*
  * Cut the connection when its peer is too slow; `strict` while others wait for

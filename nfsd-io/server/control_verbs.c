@@ -117,11 +117,13 @@ static void run_clients(struct server *s, const struct words *w, json_t *lines)
 	struct state4 *state = server_env(s)->state;
 	int err = 0;
 
-	if (w->n && !strcmp(w->word[0], "states"))
-		err = state ? nfs4state_states(state, w->n == 2 ? w->word[1] : NULL, lines) : w->n == 2 ? -ENOENT : 0;
+	if (!state)
+		err = w->n == 2 ? -ENOENT : 0;
+	else if (w->n && !strcmp(w->word[0], "states"))
+		err = nfs4state_states(state, w->n == 2 ? w->word[1] : NULL, lines);
 	else if (w->n == 2)
-		err = state ? nfs4state_expire(state, w->word[1]) : -ENOENT;
-	else if (state)
+		err = nfs4state_expire(state, w->word[1]);
+	else
 		nfs4state_clients(state, lines);
 	finish(lines, err ? CODE_NO : 0, "there is no such client");
 }
@@ -151,9 +153,11 @@ static const struct {
 	{"status", run_status, false, "how the server and its exports are", NULL, 0, NULL},
 	{"stats", run_stats, false, "counters", NULL, 0, NULL},
 	{"exports", run_exports, false, "what is exported to whom", NULL, 0, NULL},
-	{"clients", run_clients, false, "NFSv4 clients; states [N]: what they hold; expire N: one of them goes",
-	 "expire", 2, "states"},
-	{"grace", run_grace, false, "whether NFSv4 clients may reclaim; end: no more", "end", 1, NULL},
+	{"clients", run_clients, false,
+	 "NFSv4 clients; states [N]: what they hold; expire N: one of them goes", "expire", 2,
+	 "states"},
+	{"grace", run_grace, false, "whether NFSv4 clients may reclaim; end: no more", "end", 1,
+	 NULL},
 	{"reload", run_reload, true, "read configuration and exports again", NULL, 0, NULL},
 	{"stop", run_stop, true, "finish what runs, then end", NULL, 0, NULL},
 	{"help", run_help, false, "these words", NULL, 0, NULL},
@@ -187,15 +191,18 @@ static bool take_words(char *const words[], int n, struct words *out)
 	return true;
 }
 
-static void run_verb(struct server *s, unsigned v, const struct words *w, bool may_change, json_t *lines)
+static void run_verb(struct server *s, unsigned v, const struct words *w, bool may_change,
+		     json_t *lines)
 {
-	bool more = w->n && verbs[v].more && w->n == verbs[v].nmore && !strcmp(w->word[0], verbs[v].more);
+	bool more = w->n && verbs[v].more && w->n == verbs[v].nmore &&
+		    !strcmp(w->word[0], verbs[v].more);
 	bool look = w->n && verbs[v].look && !strcmp(w->word[0], verbs[v].look);
 
 	if (w->n && !more && !look)
 		finish(lines, CODE_USAGE, "this verb takes no such word");
 	else if ((verbs[v].changes || more) && !may_change)
-		finish(lines, CODE_NOT_PERMITTED, "only root and the server's own user may change anything");
+		finish(lines, CODE_NOT_PERMITTED,
+		       "only root and the server's own user may change anything");
 	else
 		verbs[v].run(s, w, lines);
 }

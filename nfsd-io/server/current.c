@@ -54,8 +54,10 @@ int current_new(struct current **out, const struct server_options *o, struct con
 		conf_error(e, false, "out of memory");
 		return -1;
 	}
-	c->options = (struct conf_options){.file = o->conf_file, .overrides = o->overrides,
-					   .noverrides = o->noverrides, .export_args = o->export_args,
+	c->options = (struct conf_options){.file = o->conf_file,
+					   .overrides = o->overrides,
+					   .noverrides = o->noverrides,
+					   .export_args = o->export_args,
 					   .nexport_args = o->nexport_args};
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->reload, NULL);
@@ -122,7 +124,8 @@ static bool has_root(const struct export_table *t, const struct root *r)
 	return false;
 }
 
-static void purge_gone(struct fdcache *files, const struct export_table *old, const struct export_table *new)
+static void purge_gone(struct fdcache *files, const struct export_table *old,
+		       const struct export_table *new)
 {
 	unsigned i;
 

@@ -14,7 +14,10 @@
 struct current;
 struct state4;
 
-/* Load both for the first time.  0, or -1 with errors in e; `o` and its strings stay the caller's and outlive it. */
+/*
+ * Load both for the first time.  0, or -1 with errors in e; `o`
+ * and its strings stay the caller's and outlive it.
+ */
 int current_new(struct current **out, const struct server_options *o, struct conf_errors *e);
 void current_free(struct current *c); /* NULL is fine */
 

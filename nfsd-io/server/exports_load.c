@@ -71,7 +71,8 @@ static void not_exported(const struct conf_export *x, struct conf_errors *e)
 
 	if (x->line) /* -o has none */
 		snprintf(line, sizeof(line), ":%u", x->line);
-	conf_error(e, false, "%s%s: [export \"%s\"]: this path is not exported", x->file, line, x->path);
+	conf_error(e, false, "%s%s: [export \"%s\"]: this path is not exported", x->file, line,
+		   x->path);
 }
 
 static void check_sections(const struct export_table *t, const struct conf *c,

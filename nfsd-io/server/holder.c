@@ -11,7 +11,10 @@
 
 #include "nfsd-io/server/holder.h"
 
-/* The inode of a socket listening on `port`, or 0.  Columns as in proc_net_tcp.rst; state 0A listens. */
+/*
+ * The inode of a socket listening on `port`, or 0.
+ * Columns as in proc_net_tcp.rst; state 0A listens.
+ */
 static unsigned long listener_inode(const char *table, uint16_t port)
 {
 	unsigned long inode, found = 0;
@@ -22,7 +25,9 @@ static unsigned long listener_inode(const char *table, uint16_t port)
 	if (!f)
 		return 0;
 	while (!found && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*x:%*x %*x:%*x %*x %*u %*u %lu",
+		if (sscanf(line,
+			   " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*x:%*x %*x:%*x %*x %*u "
+			   "%*u %lu",
 			   &local, &state, &inode) == 3 &&
 		    local == port && state == 0x0a)
 			found = inode;

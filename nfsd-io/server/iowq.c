@@ -8,7 +8,10 @@
 
 #include "nfsd-io/server/iowq.h"
 
-/* Read and written through one descriptor: should the thread end meanwhile, no other takes its name. */
+/*
+ * Read and written through one descriptor: should the
+ * thread end meanwhile, no other takes its name.
+ */
 static void name_thread(int dir, const char *tid, const pid_t *owner, unsigned n)
 {
 	char path[300], comm[32];

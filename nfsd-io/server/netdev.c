@@ -14,15 +14,17 @@ static bool owns(const struct ifaddrs *i, const struct sockaddr_storage *a)
 	if (!i->ifa_addr || i->ifa_addr->sa_family != a->ss_family)
 		return false;
 	if (a->ss_family == AF_INET6) {
+		const struct sockaddr_in6 *own = (const void *)i->ifa_addr;
 		const struct in6_addr *want = &((const struct sockaddr_in6 *)a)->sin6_addr,
-				      *have = &((const struct sockaddr_in6 *)(const void *)i->ifa_addr)->sin6_addr;
+				      *have = &own->sin6_addr;
 
 		return IN6_IS_ADDR_UNSPECIFIED(want) || IN6_ARE_ADDR_EQUAL(want, have);
 	} else {
 		in_addr_t want = ((const struct sockaddr_in *)a)->sin_addr.s_addr;
 
 		return want == htonl(INADDR_ANY) ||
-		       want == ((const struct sockaddr_in *)(const void *)i->ifa_addr)->sin_addr.s_addr;
+		       want == ((const struct sockaddr_in *)(const void *)i->ifa_addr)
+				       ->sin_addr.s_addr;
 	}
 }
 

@@ -43,7 +43,9 @@ static void add_client(void *arg, const struct state4_client_info *c)
 	json_object_set_new(o, "address", json_string(c->addr));
 	json_object_set_new(o, "name", owner_json(c->owner, c->owner_len));
 	json_object_set_new(o, "status",
-			    json_string(!c->confirmed ? "unconfirmed" : c->courtesy ? "courtesy" : "confirmed"));
+			    json_string(!c->confirmed ? "unconfirmed"
+					: c->courtesy ? "courtesy"
+						      : "confirmed"));
 	json_object_set_new(o, "recorded", json_boolean(c->recorded));
 	put(o, "seconds_from_last_renew", c->idle_s);
 	put(o, "sessions", c->sessions);
@@ -76,8 +78,9 @@ static void add_states(struct state4 *state, uint32_t number, json_t *lines)
 	if (g && fclose(g))
 		err = -ENOMEM;
 	if (!err)
-		json_array_append_new(lines, json_pack("{s:I, s:s, s:s}", "number", (json_int_t)number, "info", info,
-						       "states", states));
+		json_array_append_new(lines,
+				      json_pack("{s:I, s:s, s:s}", "number", (json_int_t)number,
+						"info", info, "states", states));
 	free(info);
 	free(states);
 }
@@ -144,7 +147,8 @@ void nfs4state_print_clients(FILE *out, const json_t *clients)
 	const json_t *c;
 	size_t i;
 
-	grid_row(&g, "CLIENT", "VERS", "ADDRESS", "STATUS", "SILENT", "SESSIONS", "OPENS", "LOCKS", "NAME", NULL);
+	grid_row(&g, "CLIENT", "VERS", "ADDRESS", "STATUS", "SILENT", "SESSIONS", "OPENS", "LOCKS",
+		 "NAME", NULL);
 	json_array_foreach(clients, i, c)
 	{
 		char number[24], vers[8];
@@ -152,8 +156,9 @@ void nfs4state_print_clients(FILE *out, const json_t *clients)
 		snprintf(number, sizeof(number), "%u", (unsigned)num(c, "number"));
 		snprintf(vers, sizeof(vers), "4.%u", (unsigned)num(c, "minor_version"));
 		grid_row(&g, number, vers, str(c, "address"), str(c, "status"),
-			 grid_span(num(c, "seconds_from_last_renew")), grid_count(num(c, "sessions")),
-			 grid_count(num(c, "opens")), grid_count(num(c, "locks")), str(c, "name"), NULL);
+			 grid_span(num(c, "seconds_from_last_renew")),
+			 grid_count(num(c, "sessions")), grid_count(num(c, "opens")),
+			 grid_count(num(c, "locks")), str(c, "name"), NULL);
 	}
 	grid_print(&g, out, 0);
 }
@@ -164,16 +169,18 @@ void nfs4state_print_states(FILE *out, const json_t *clients)
 	size_t i;
 
 	json_array_foreach(clients, i, c)
-		fprintf(out, "%s# client %u\n%s%s", i ? "\n" : "", (unsigned)num(c, "number"), str(c, "info"),
-			str(c, "states"));
+		fprintf(out, "%s# client %u\n%s%s", i ? "\n" : "", (unsigned)num(c, "number"),
+			str(c, "info"), str(c, "states"));
 }
 
 void nfs4state_print_grace(FILE *out, const json_t *g)
 {
 	if (json_is_true(json_object_get(g, "grace")))
-		fprintf(out, "grace: %s of %s clients have reclaimed, %s left\n", grid_count(num(g, "reclaimed")),
-			grid_count(num(g, "clients")), grid_span(num(g, "seconds_left")));
+		fprintf(out, "grace: %s of %s clients have reclaimed, %s left\n",
+			grid_count(num(g, "reclaimed")), grid_count(num(g, "clients")),
+			grid_span(num(g, "seconds_left")));
 	else
 		fprintf(out, "no grace%s\n",
-			json_is_true(json_object_get(g, "records")) ? "" : "; clients are not recorded");
+			json_is_true(json_object_get(g, "records")) ? ""
+								    : "; clients are not recorded");
 }

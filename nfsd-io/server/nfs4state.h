@@ -14,7 +14,10 @@ struct state4;
 
 /* One object a client, appended to `lines`. */
 void nfs4state_clients(struct state4 *state, json_t *lines);
-/* One object a confirmed client, or this one: its number, its info and states as in clientdir.h.  0 or -ENOENT. */
+/*
+ * One object a confirmed client, or this one: its number, its
+ * info and states as in clientdir.h.  0 or -ENOENT.
+ */
 int nfs4state_states(struct state4 *state, const char *number, json_t *lines);
 json_t *nfs4state_grace(struct state4 *state);
 /* The client of this number goes, with all it holds: 0 or -ENOENT.  Blocks. */

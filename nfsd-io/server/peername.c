@@ -29,7 +29,8 @@ struct lookup {
 	struct peer peer;
 };
 
-int peername_new(struct peername **out, void (*deliver)(void *arg, int fd, const struct peer *peer), void *arg)
+int peername_new(struct peername **out, void (*deliver)(void *arg, int fd, const struct peer *peer),
+		 void *arg)
 {
 	struct peername *n = calloc(1, sizeof(*n));
 	int err;
@@ -70,7 +71,8 @@ static bool export_wants(const struct export *e)
 	unsigned i;
 
 	for (i = 0; i < e->nclients; i++) {
-		if (e->clients[i].match == EXPORT_WILDCARD || e->clients[i].match == EXPORT_NETGROUP)
+		if (e->clients[i].match == EXPORT_WILDCARD ||
+		    e->clients[i].match == EXPORT_NETGROUP)
 			return true;
 	}
 	return false;
@@ -99,7 +101,8 @@ static bool same_host(const struct sockaddr *a, const struct sockaddr_storage *b
 		return false;
 	if (a->sa_family == AF_INET6)
 		return !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
-			       &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr));
+			       &((const struct sockaddr_in6 *)b)->sin6_addr,
+			       sizeof(struct in6_addr));
 	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
 	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
 }
@@ -107,7 +110,8 @@ static bool same_host(const struct sockaddr *a, const struct sockaddr_storage *b
 /* Whoever runs the reverse zone may claim any name: the name must lead back to the address. */
 static bool confirmed(const char *host, const struct sockaddr_storage *addr)
 {
-	struct addrinfo hints = {.ai_family = addr->ss_family, .ai_socktype = SOCK_STREAM}, *list, *ai;
+	struct addrinfo hints = {.ai_family = addr->ss_family, .ai_socktype = SOCK_STREAM}, *list,
+			*ai;
 	bool found = false;
 
 	if (getaddrinfo(host, NULL, &hints, &list))
@@ -124,8 +128,8 @@ static void look_up(struct offload_job *job)
 	struct peername *n = l->n;
 	struct peer *peer = &l->peer;
 
-	if (getnameinfo((struct sockaddr *)&peer->addr, addr_len(&peer->addr), peer->host, sizeof(peer->host),
-			NULL, 0, NI_NAMEREQD) ||
+	if (getnameinfo((struct sockaddr *)&peer->addr, addr_len(&peer->addr), peer->host,
+			sizeof(peer->host), NULL, 0, NI_NAMEREQD) ||
 	    !confirmed(peer->host, &peer->addr))
 		peer->host[0] = '\0';
 	pthread_mutex_lock(&n->lock);

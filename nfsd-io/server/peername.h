@@ -15,7 +15,8 @@
 struct peername;
 
 /* `deliver` takes the descriptor, with peer->host filled or "". */
-int peername_new(struct peername **out, void (*deliver)(void *arg, int fd, const struct peer *peer), void *arg);
+int peername_new(struct peername **out, void (*deliver)(void *arg, int fd, const struct peer *peer),
+		 void *arg);
 /* Nothing is delivered from now on; connections still waiting are closed. */
 void peername_stop(struct peername *n);
 void peername_free(struct peername *n); /* stops; waits for lookups under way; NULL is fine */

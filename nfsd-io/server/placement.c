@@ -14,9 +14,11 @@ static void want_netdev(struct placement *p, struct topology *t, const char *nam
 	int found = topology_want_netdev(t, name);
 
 	if (found == -ENODEV)
-		snprintf(p->why, sizeof(p->why), "there is no interface %s; all nodes are used", name);
+		snprintf(p->why, sizeof(p->why), "there is no interface %s; all nodes are used",
+			 name);
 	else if (!found)
-		snprintf(p->why, sizeof(p->why), "the kernel tells no node of %s; all nodes are used", name);
+		snprintf(p->why, sizeof(p->why),
+			 "the kernel tells no node of %s; all nodes are used", name);
 }
 
 static void want(struct placement *p, struct topology *t, const struct place_wish *w,
@@ -76,7 +78,8 @@ static void explain(struct placement *p, const struct topology *t, const struct 
 	int closed = t ? closed_node(t, w) : -1;
 
 	if (why == PLACE_AS_WISHED && closed >= 0)
-		snprintf(p->why, sizeof(p->why), "node %d has no CPU that this process may run on", closed);
+		snprintf(p->why, sizeof(p->why), "node %d has no CPU that this process may run on",
+			 closed);
 	else if (why == PLACE_NODES_CLOSED)
 		snprintf(p->why, sizeof(p->why),
 			 "no CPU there that this process may run on; all it may run on are used");
@@ -85,8 +88,9 @@ static void explain(struct placement *p, const struct topology *t, const struct 
 			 "the CPUs this process may run on are not known; nothing is bound");
 }
 
-void placement_make(struct placement *p, const struct topology_source *src, const struct placement_wish *wish,
-		    struct place_worker *out, cpu_set_t *near, unsigned max)
+void placement_make(struct placement *p, const struct topology_source *src,
+		    const struct placement_wish *wish, struct place_worker *out, cpu_set_t *near,
+		    unsigned max)
 {
 	struct topology *t = malloc(sizeof(*t));
 	enum place_why why = PLACE_UNBOUND;

@@ -27,7 +27,8 @@ struct placement_wish {
 };
 
 /* Places workers into out[max], and near[i]: the CPUs on out[i]'s node. */
-void placement_make(struct placement *p, const struct topology_source *src, const struct placement_wish *wish,
-		    struct place_worker *out, cpu_set_t *near, unsigned max);
+void placement_make(struct placement *p, const struct topology_source *src,
+		    const struct placement_wish *wish, struct place_worker *out, cpu_set_t *near,
+		    unsigned max);
 
 #endif

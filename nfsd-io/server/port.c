@@ -28,7 +28,8 @@
 struct port {
 	struct pollfd fds[1 + LISTENERS_MAX]; /* [0] is the eventfd that ends the thread */
 	unsigned nfds;
-	struct sockaddr_storage addrs[LISTENERS_MAX]; /* of fds[1] on; since port_start() nobody changes them */
+	/* of fds[1] on; since port_start() nobody changes them */
+	struct sockaddr_storage addrs[LISTENERS_MAX];
 	unsigned naddrs;
 	struct port_service s;
 	struct peername *names; /* connections whose host name is being found */
@@ -99,9 +100,11 @@ static int listen_on(const struct sockaddr_storage *a, unsigned backlog)
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (a->ss_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)))
+	if (a->ss_family == AF_INET6 &&
+	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)))
 		goto fail;
-	if (bind(fd, (const struct sockaddr *)a, addr_len(a)) || listen(fd, backlog ? (int)backlog : SOMAXCONN))
+	if (bind(fd, (const struct sockaddr *)a, addr_len(a)) ||
+	    listen(fd, backlog ? (int)backlog : SOMAXCONN))
 		goto fail;
 	return fd;
 fail:
@@ -123,7 +126,8 @@ static void explain_failure(const struct sockaddr_storage *a, int err, char *why
 		snprintf(why, len, "cannot listen on %s: %s", text, strerror(-err));
 }
 
-static int add_listener(struct port *p, struct sockaddr_storage *a, unsigned backlog, uint16_t *number)
+static int add_listener(struct port *p, struct sockaddr_storage *a, unsigned backlog,
+			uint16_t *number)
 {
 	socklen_t len = sizeof(*a);
 	int fd;
@@ -154,8 +158,8 @@ static int resolve(const char *host, struct addrinfo **out, char *why, size_t le
 }
 
 /* One host's addresses.  Families this machine does not have are passed over when `lenient`. */
-static int bind_host(struct port *p, const char *host, const struct port_params *params, bool lenient,
-		     uint16_t *number, char *why, size_t len)
+static int bind_host(struct port *p, const char *host, const struct port_params *params,
+		     bool lenient, uint16_t *number, char *why, size_t len)
 {
 	struct addrinfo *list, *ai;
 	int err, first = 0;
@@ -195,7 +199,8 @@ static void unbind(struct port *p, unsigned keep)
 		close(p->fds[--p->nfds].fd);
 }
 
-int port_bind(struct port *p, const struct port_params *params, uint16_t number, char *why, size_t len)
+int port_bind(struct port *p, const struct port_params *params, uint16_t number, char *why,
+	      size_t len)
 {
 	unsigned keep = p->nfds, i, tries = number ? 1 : 16;
 	uint16_t chosen = number;
@@ -207,7 +212,8 @@ int port_bind(struct port *p, const struct port_params *params, uint16_t number,
 		if (!params->nhosts)
 			err = bind_host(p, NULL, params, true, &chosen, why, len);
 		for (i = 0; i < params->nhosts; i++) {
-			err = bind_host(p, params->hosts[i], params, params->any_will_do, &chosen, why, len);
+			err = bind_host(p, params->hosts[i], params, params->any_will_do, &chosen,
+					why, len);
 			if (err && !(params->any_will_do && err != -EADDRINUSE))
 				break;
 		}
@@ -263,7 +269,8 @@ static void take(struct port *p, int fd, const struct sockaddr_storage *a)
 	fill_peer(&peer, a);
 	if (connreg_count(p->s.conns) + peername_pending(p->names) >= p->s.max_connections) {
 		atomic_fetch_add_explicit(&p->refused, 1, memory_order_relaxed);
-		env->log(env->arg, LOG_WARNING, "%s: refused: %u connections are open (max-connections)", peer.text,
+		env->log(env->arg, LOG_WARNING,
+			 "%s: refused: %u connections are open (max-connections)", peer.text,
 			 p->s.max_connections);
 		close(fd);
 		return;
@@ -310,7 +317,9 @@ static void accept_round(struct port *p, int fd)
 			back_off(p, errno);
 			return;
 		}
-		/* Whatever else was the fault of that one connection (accept(2), "Error handling"). */
+		/*
+		 * Whatever else was the fault of that one connection (accept(2), "Error handling").
+		 */
 	}
 }
 
@@ -321,7 +330,8 @@ static void *run(void *arg)
 
 	pthread_setname_np(pthread_self(), "nfsd-io/accept");
 	for (;;) {
-		int n = poll(p->fds, p->backoff_ms ? 1 : p->nfds, p->backoff_ms ? p->backoff_ms : -1);
+		int n = poll(p->fds, p->backoff_ms ? 1 : p->nfds,
+			     p->backoff_ms ? p->backoff_ms : -1);
 
 		if (n < 0 && errno != EINTR)
 			p->backoff_ms = BACKOFF_MAX_MS; /* ENOMEM */

@@ -40,7 +40,8 @@ int port_new(struct port **out);
  * Bind and listen on `number` (0 = any free one, the same on all addresses).
  * Returns the port, or -errno with a line for the operator in why[len].
  */
-int port_bind(struct port *p, const struct port_params *params, uint16_t number, char *why, size_t len);
+int port_bind(struct port *p, const struct port_params *params, uint16_t number, char *why,
+	      size_t len);
 /* Accept from now on; `s` is copied.  0 or -errno. */
 int port_start(struct port *p, const struct port_service *s);
 /* Accept no more and close the sockets; returns when the thread has ended. */

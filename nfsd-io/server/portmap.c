@@ -107,7 +107,10 @@ static int connect_to(struct session *s, int family, const void *addr, socklen_t
 	s->fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (s->fd < 0)
 		return -errno;
-	/* Over TCP, rpcbind listens only to a privileged port; over its own socket it sees who we are. */
+	/*
+	 * Over TCP, rpcbind listens only to a privileged port;
+	 * over its own socket it sees who we are.
+	 */
 	if (family == AF_INET)
 		bindresvport(s->fd, NULL);
 	if (connect(s->fd, addr, len) == 0)
@@ -272,14 +275,15 @@ static bool register_all(const struct portmap *p, struct session *s, bool again)
 	if (session_open(s)) {
 		if (!again)
 			log_line(p->expected ? LOG_WARNING : LOG_INFO,
-				 "rpcbind does not answer: clients must name the port when they mount");
+				 "rpcbind does not answer: clients must name the port when they "
+				 "mount");
 		return false;
 	}
 	done = each(p, s, true);
 	if (done > 0) {
 		if (!again || s->replaced < (unsigned)done)
-			log_line(LOG_INFO, "registered with rpcbind%s: %d mappings", again ? " again" : "",
-				 done);
+			log_line(LOG_INFO, "registered with rpcbind%s: %d mappings",
+				 again ? " again" : "", done);
 		return true;
 	}
 	close(s->fd);
@@ -354,7 +358,8 @@ static int start_thread(struct portmap *p)
 	return r;
 }
 
-struct portmap *portmap_start(const struct portmap_entry *e, unsigned n, unsigned networks, bool expected)
+struct portmap *portmap_start(const struct portmap_entry *e, unsigned n, unsigned networks,
+			      bool expected)
 {
 	struct portmap *p = calloc(1, sizeof(*p) + n * sizeof(*e));
 	int r = ENOMEM;

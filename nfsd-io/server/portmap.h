@@ -27,8 +27,11 @@ struct portmap;
  * answers, and worth trying again.  When rpcbind is started anew, the registration is
  * repeated; nobody is woken until then.  NULL when there is no memory or thread for it (logged).
  */
-struct portmap *portmap_start(const struct portmap_entry *e, unsigned n, unsigned networks, bool expected);
-/* Take the registrations back and free p (NULL is fine).  Returns within 5 s whatever rpcbind does. */
+struct portmap *portmap_start(const struct portmap_entry *e, unsigned n, unsigned networks,
+			      bool expected);
+/*
+ * Take the registrations back and free p (NULL is fine).  Returns within 5 s whatever rpcbind does.
+ */
 void portmap_stop(struct portmap *p);
 
 /* Does a local rpcbind answer?  Blocks for 2 s at most. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the server asks of its own process before it starts a thread: signals, limits, capabilities. */
+/*
+ * What the server asks of its own process before it starts a thread: signals, limits, capabilities.
+ */
 #ifndef SERVER_PROCESS_H
 #define SERVER_PROCESS_H
 

@@ -218,7 +218,8 @@ static size_t take_call(struct conn *c)
 		}
 	}
 	if (n < r->body_len)
-		r->phase = !q->call_large && req_call_may_grow(q->call, q->call_len) ? RECV_GROW : RECV_SKIP;
+		r->phase = !q->call_large && req_call_may_grow(q->call, q->call_len) ? RECV_GROW
+										     : RECV_SKIP;
 	return n;
 }
 
@@ -397,7 +398,8 @@ static void bad_record(struct conn *c)
 	const struct proto_env *env = c->w->p.env;
 
 	atomic_fetch_add_explicit(&c->w->cuts.bad_record, 1, memory_order_relaxed);
-	env->log(env->arg, LOG_NOTICE, "%s: record too long or in too many empty fragments: connection closed",
+	env->log(env->arg, LOG_NOTICE,
+		 "%s: record too long or in too many empty fragments: connection closed",
 		 c->owner.peer.text);
 	conn_abort(c);
 }
@@ -418,8 +420,8 @@ static void parse(struct conn *c)
 			continue;
 		}
 		/* Asked even without input: the record's end is an event of its own. */
-		event = record_next(&r->record, r->in + r->in_off, r->in_len - r->in_off, &used, &r->body,
-				    &r->body_len);
+		event = record_next(&r->record, r->in + r->in_off, r->in_len - r->in_off, &used,
+				    &r->body, &r->body_len);
 		r->in_off += used;
 		if (event == RECORD_END)
 			finish_record(c);
@@ -441,8 +443,9 @@ static void took_direct(struct conn *c)
 	q->record_len += n;
 	if (q->payload_pipe)
 		q->payload_pipe->held += n;
-	atomic_fetch_add_explicit(q->payload_pipe ? &stats->payload_spliced : &stats->payload_in_place, n,
-				  memory_order_relaxed);
+	atomic_fetch_add_explicit(q->payload_pipe ? &stats->payload_spliced
+						  : &stats->payload_in_place,
+				  n, memory_order_relaxed);
 	if (q->payload_len == r->payload.len)
 		r->phase = RECV_REST;
 	record_advance(&r->record, n);
@@ -532,7 +535,8 @@ void recv_turn(struct conn *c)
 		take_result(c);
 	parse(c);
 	if (c->state == CONN_OPEN && !r->body_len && r->in_off == r->in_len &&
-	    !(r->req && (r->phase == RECV_BUFFER || r->phase == RECV_GROW || r->phase == RECV_READY)))
+	    !(r->req &&
+	      (r->phase == RECV_BUFFER || r->phase == RECV_GROW || r->phase == RECV_READY)))
 		start(c);
 }
 

@@ -21,7 +21,8 @@ struct conn;
 struct worker_req;
 
 #define RECV_CHUNK 8192	     /* bytes read at a time for headers and small calls */
-#define RECV_CHUNK_STREAM 512 /* ... after a large payload: the next header, little of its payload */
+/* ... after a large payload: the next header, little of its payload */
+#define RECV_CHUNK_STREAM 512
 #define RECV_SLACK (1u << 20) /* bytes a record may be longer than max-write */
 
 enum recv_phase {
@@ -48,12 +49,14 @@ struct recv {
 	uint32_t pad;		     /* bytes of it not seen yet */
 	bool charged;		     /* ... for its buffer */
 	struct pool_waiter waiter;
-	uint64_t since_ns;	     /* the record's first byte; moved on by time spent waiting for a buffer */
+	/* the record's first byte; moved on by time spent waiting for a buffer */
+	uint64_t since_ns;
 	uint64_t wait_ns;	     /* when that waiting began */
 	size_t ask;		     /* bytes of the next header read */
 	enum receive_way want;	     /* policy/receive's facts, of the last large WRITE */
 	bool plain;
-	bool no_pipe;		     /* too small for this peer's segments, or no use to the file system */
+	/* too small for this peer's segments, or no use to the file system */
+	bool no_pipe;
 	uint32_t lowat;		     /* the socket's */
 	const uint8_t *body;	     /* body bytes in `in` not used yet */
 	size_t body_len;
@@ -64,7 +67,10 @@ struct recv {
 void recv_init(struct conn *c);
 /* Use what arrived and receive more if the connection may. */
 void recv_turn(struct conn *c);
-/* The connection closes: leave the buffer queue, drop the half-read record.  Repeat until recv_idle(). */
+/*
+ * The connection closes: leave the buffer queue, drop the
+ * half-read record.  Repeat until recv_idle().
+ */
 void recv_stop(struct conn *c);
 bool recv_idle(const struct conn *c);
 /* A record was begun and its next bytes are due from the peer. */

@@ -24,7 +24,10 @@ void send_init(struct conn *c)
 {
 	c->send.tail = &c->send.head;
 	c->send.op.done = sent;
-	/* A splice must not wait for a peer that does not read; io_uring's other operations wait all the same. */
+	/*
+	 * A splice must not wait for a peer that does not read;
+	 * io_uring's other operations wait all the same.
+	 */
 	if (c->w->pipes)
 		fcntl(c->fd, F_SETFL, O_NONBLOCK);
 }
@@ -75,7 +78,10 @@ static void settle(struct conn *c)
 			break;
 		s->skip -= len;
 		s->since_ns = c->w->now_ns;
-		/* Out of the queue first: a buffer given back may let another request reply at once. */
+		/*
+		 * Out of the queue first: a buffer given back may
+		 * let another request reply at once.
+		 */
 		let_go(c, pop(s));
 	}
 }

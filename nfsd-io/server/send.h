@@ -24,7 +24,8 @@ struct worker_req;
 /* Per worker, summed by readers: READ replies by the way their data left. */
 struct send_stats {
 	_Atomic uint64_t replies[REPLY_WAYS], bytes[REPLY_WAYS]; /* AUTO stays 0 */
-	_Atomic uint64_t no_pipe;     /* spliced but for want of a pipe (none free, refused, too long) */
+	/* spliced but for want of a pipe (none free, refused, too long) */
+	_Atomic uint64_t no_pipe;
 	_Atomic uint64_t copied;      /* connections on which the kernel copied "zero-copy" data */
 	_Atomic uint64_t zc_refused;  /* zero-copy sends the kernel refused; copied instead */
 };
@@ -52,7 +53,10 @@ struct send {
 	struct msghdr msg;
 	struct iovec iov[SEND_IOVS];
 	uint8_t mark[SEND_REPLIES][4];
-	/* where gathering ended, for the other ways: its data from `from` on comes next; NULL: nowhere */
+	/*
+	 * where gathering ended, for the other ways: its data
+	 * from `from` on comes next; NULL: nowhere
+	 */
 	struct req *stop;
 	uint32_t from;
 };
@@ -76,7 +80,9 @@ unsigned send_gather(struct send *s);
 /* How the data of `r`, ready to be sent, leaves. */
 enum reply_way send_way(const struct conn *c, const struct req *r);
 void send_count(struct conn *c, const struct req *r, enum reply_way way);
-/* Start sending the data of `r` from byte `from` on without a copy; its first completion is s->res. */
+/*
+ * Start sending the data of `r` from byte `from` on without a copy; its first completion is s->res.
+ */
 void send_zc(struct conn *c, struct req *r, uint32_t from);
 /* A reply that is over but whose buffer is lent stays until it is given back: true. */
 bool send_zc_keep(struct conn *c, struct req *r);

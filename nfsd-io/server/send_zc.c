@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Sending a registered buffer's bytes as they lie: it stays lent until the peer has acknowledged them. */
+/*
+ * Sending a registered buffer's bytes as they lie: it stays
+ * lent until the peer has acknowledged them.
+ */
 #include "config.h"
 
 #include <errno.h>

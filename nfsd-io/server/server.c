@@ -90,7 +90,8 @@ static void log_errors(struct conf_errors *e, int priority)
 
 static int bind_ports(struct server *s, const struct conf *c)
 {
-	struct port_params pp = {.hosts = c->hosts, .nhosts = c->nhosts, .any_will_do = c->embedded};
+	struct port_params pp = {
+		.hosts = c->hosts, .nhosts = c->nhosts, .any_will_do = c->embedded};
 	char why[320] = "";
 	int ret;
 
@@ -195,7 +196,8 @@ static void announce(struct server *s)
 			log_line(LOG_WARNING, "%s: every caller acts as uid %u: no CAP_SETUID or CAP_SETGID",
 				 x->path, geteuid());
 	}
-	snprintf(status, sizeof(status), "serving %u of %u exports on port %u", up, t->n, s->number);
+	snprintf(status, sizeof(status), "serving %u of %u exports on port %u", up, t->n,
+		 s->number);
 	export_table_put(t);
 	notify_ready(status);
 }
@@ -246,7 +248,8 @@ static int start_control(struct server *s, const struct conf *c)
 	if (!err && s->env.state)
 		s->clientdir = clientdir_new(control_path(s->control));
 	if (err == -EADDRINUSE && c->embedded) {
-		log_line(LOG_WARNING, "%s: another server answers there; no control socket", c->socket);
+		log_line(LOG_WARNING, "%s: another server answers there; no control socket",
+			 c->socket);
 		return 0;
 	}
 	return err ? complain(err, c->socket) : 0;
@@ -260,7 +263,8 @@ static int start(struct server *s)
 
 	process_share_fds(c->max_connections, &s->fds);
 	if (s->fds.connections < c->max_connections)
-		log_line(LOG_WARNING, "RLIMIT_NOFILE leaves room for %u connections (max-connections = %u)",
+		log_line(LOG_WARNING,
+			 "RLIMIT_NOFILE leaves room for %u connections (max-connections = %u)",
 			 s->fds.connections, c->max_connections);
 	err = server_env_make(s, c);
 	if (!err)
@@ -357,7 +361,8 @@ static void sweep(struct server *s)
 
 static void run(struct server *s)
 {
-	struct pollfd fds[2] = {{.fd = s->signal_fd, .events = POLLIN}, {.fd = s->wake_fd, .events = POLLIN}};
+	struct pollfd fds[2] = {{.fd = s->signal_fd, .events = POLLIN},
+				{.fd = s->wake_fd, .events = POLLIN}};
 	uint64_t n;
 
 	for (;;) {
@@ -395,7 +400,10 @@ static void free_workers(struct server *s)
 	s->nworkers = 0;
 }
 
-/* Answer what runs; after DRAIN_NS cut the connections.  False when requests are stuck in the kernel. */
+/*
+ * Answer what runs; after DRAIN_NS cut the connections.
+ * False when requests are stuck in the kernel.
+ */
 static bool drain(struct server *s)
 {
 	unsigned i;
@@ -405,13 +413,17 @@ static bool drain(struct server *s)
 		worker_drain(s->workers[i]);
 	if (!wait_workers(s, worker_clock_ns() + DRAIN_NS))
 		return true;
-	log_line(LOG_WARNING, "some connections did not drain in %llu s and are cut", DRAIN_NS / SECOND);
+	log_line(LOG_WARNING, "some connections did not drain in %llu s and are cut",
+		 DRAIN_NS / SECOND);
 	for (i = 0; i < s->nworkers; i++)
 		worker_abort(s->workers[i]);
 	return !wait_workers(s, worker_clock_ns() + ABORT_NS);
 }
 
-/* 0, or 1 when something would not end: then everything is left as it is, for the process is about to. */
+/*
+ * 0, or 1 when something would not end: then everything is
+ * left as it is, for the process is about to.
+ */
 static int stop(struct server *s)
 {
 	notify_stopping();

@@ -55,7 +55,8 @@ struct connection_info {
 	uint64_t bad_record; /* closed: oversize record or endless empty fragments */
 	uint64_t slow_call;  /* closed: a call that did not arrive in time */
 	uint64_t slow_reply; /* closed: a reply that was not taken in time */
-	uint64_t called, unanswered; /* calls to clients (NFSv4.1); of them those not answered in time, or at all */
+	/* calls to clients (NFSv4.1); of them those not answered in time, or at all */
+	uint64_t called, unanswered;
 	uint64_t unasked;    /* replies that answered none of them: dropped */
 };
 void server_connections(struct server *s, struct connection_info *out);
@@ -66,7 +67,8 @@ struct reply_info {
 	uint64_t no_pipe;    /* to be spliced, but no pipe was free or large enough */
 	uint64_t refused;    /* pipes the system did not give */
 	uint64_t given_up;   /* begun into a pipe, done again into a buffer */
-	uint64_t copied;     /* connections on which the kernel copied what was sent without a copy */
+	/* connections on which the kernel copied what was sent without a copy */
+	uint64_t copied;
 	uint64_t zc_refused; /* zero-copy sends the kernel refused */
 };
 void server_replies(struct server *s, struct reply_info *out);

@@ -41,8 +41,13 @@ static int env_call(void *arg, struct back_call *b)
 static int make_state(struct server *s, const struct conf *c)
 {
 	struct state4_params p = {
-		.lease_s = c->lease_s, .grace_s = c->grace_s, .state_dir = c->state_dir,
-		.max_read = c->max_read, .max_write = c->max_write, .log = log_env, .call = env_call,
+		.lease_s = c->lease_s,
+		.grace_s = c->grace_s,
+		.state_dir = c->state_dir,
+		.max_read = c->max_read,
+		.max_write = c->max_write,
+		.log = log_env,
+		.call = env_call,
 		.arg = s,
 	};
 	int err;

@@ -30,7 +30,8 @@ bool server_worker_unbound(const struct server *s, unsigned n, char *text, size_
 
 	*text = '\0';
 	if (u->cpu)
-		pos += (size_t)snprintf(text, len, "not bound to CPU %d: %s", at->cpu, strerror(-u->cpu));
+		pos += (size_t)snprintf(text, len, "not bound to CPU %d: %s", at->cpu,
+					strerror(-u->cpu));
 	if (u->memory && pos < len)
 		pos += (size_t)snprintf(text + pos, len - pos, "%smemory not bound to node %d: %s",
 					pos ? "; " : "", at->mem_node, strerror(-u->memory));
@@ -119,11 +120,12 @@ void server_req_stats(struct server *s, struct req_stats *sum)
 	for (i = 0; i < s->nworkers; i++) {
 		const _Atomic uint64_t *from = (const _Atomic uint64_t *)&s->workers[i]->stats;
 
-		for (k = 0; k < sizeof(*sum) / sizeof(*to); k++)
-			atomic_store_explicit(&to[k],
-					      atomic_load_explicit(&to[k], memory_order_relaxed) +
-						      atomic_load_explicit(&from[k], memory_order_relaxed),
-					      memory_order_relaxed);
+		for (k = 0; k < sizeof(*sum) / sizeof(*to); k++) {
+			uint64_t n = atomic_load_explicit(&from[k], memory_order_relaxed);
+
+			n += atomic_load_explicit(&to[k], memory_order_relaxed);
+			atomic_store_explicit(&to[k], n, memory_order_relaxed);
+		}
 	}
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What server.c runs and server_info.c tells about.  Set up before the control socket opens; constant from then on. */
+/*
+ * What server.c runs and server_info.c tells about.  Set up
+ * before the control socket opens; constant from then on.
+ */
 #ifndef SERVER_SERVER_INT_H
 #define SERVER_SERVER_INT_H
 
@@ -35,12 +38,16 @@ struct server {
 	sigset_t waited;
 	int signal_fd, wake_fd;
 	_Atomic bool stop;     /* asked for by the control socket */
-	_Atomic bool sweeping; /* files are cached or NFSv4 has clients: the main thread wakes once a second */
+	/* files are cached or NFSv4 has clients: the main thread wakes once a second */
+	_Atomic bool sweeping;
 	pid_t run;
 	int status;
 };
 
-/* Fill s->env, s->conns and s->groups; 0 or -errno, logged.  What was made is freed by the second, whatever the first said. */
+/*
+ * Fill s->env, s->conns and s->groups; 0 or -errno, logged.  What was
+ * made is freed by the second, whatever the first said.
+ */
 int server_env_make(struct server *s, const struct conf *c);
 void server_env_free(struct proto_env *env);
 /* After they have had something to do. */

@@ -108,7 +108,9 @@ static void print_export(FILE *out, const json_t *x)
 		 NULL);
 	grid_print(&g, out, 2);
 	split_line(out, json_object_get(wr, "split"));
-	fprintf(out, "  syncs %s, short I/O continued %s, refused: direct %s, dontcache %s; direct READs failed %s\n",
+	fprintf(out,
+		"  syncs %s, short I/O continued %s, refused: direct %s, dontcache %s; direct "
+		"READs failed %s\n",
 		grid_count(num(x, "syncs")), grid_count(num(x, "continued")),
 		grid_count(num(fb, "direct")), grid_count(num(fb, "dontcache")),
 		grid_count(num(fb, "direct-eio")));
@@ -135,15 +137,12 @@ static void print_procedures(FILE *out, const char *title, const json_t *procedu
 	grid_print(&g, out, 0);
 }
 
-static void print_rest(FILE *out, const json_t *a)
+#define LINE 200
+
+static void connection_lines(const json_t *a, char now[LINE], char trouble[LINE])
 {
-	const json_t *rpc = json_object_get(a, "rpc"), *f = json_object_get(a, "files"),
-		     *d = json_object_get(a, "drc");
 	const json_t *w, *c = json_object_get(a, "connections");
 	uint64_t accepted = 0, inflight = 0, buffers = 0;
-	struct grid g = {0};
-	const json_t *p = json_object_get(a, "read_data");
-	char line[8][200];
 	size_t i;
 
 	json_array_foreach(json_object_get(a, "workers"), i, w)
@@ -152,6 +151,22 @@ static void print_rest(FILE *out, const json_t *a)
 		inflight += num(w, "inflight");
 		buffers += num(w, "buffers_in_use");
 	}
+	snprintf(now, LINE, "%s now of %s, %s in all; in flight %s, buffers %s",
+		 grid_count(num(c, "open")), grid_count(num(c, "max")), grid_count(accepted),
+		 grid_count(inflight), grid_count(buffers));
+	snprintf(trouble, LINE,
+		 "refused %s, closed for bad records %s, slow calls %s, replies not taken %s",
+		 grid_count(num(c, "refused")), grid_count(num(c, "bad_record")),
+		 grid_count(num(c, "slow_call")), grid_count(num(c, "slow_reply")));
+}
+
+static void print_rest(FILE *out, const json_t *a)
+{
+	const json_t *rpc = json_object_get(a, "rpc"), *f = json_object_get(a, "files"),
+		     *d = json_object_get(a, "drc"), *p = json_object_get(a, "read_data");
+	struct grid g = {0};
+	char line[8][LINE];
+
 	snprintf(line[0], sizeof(line[0]), "%s in, %s out; MOUNT calls %s",
 		 grid_bytes(num(rpc, "bytes_in")), grid_bytes(num(rpc, "bytes_out")),
 		 grid_count(num(rpc, "mount_calls")));
@@ -160,7 +175,8 @@ static void print_rest(FILE *out, const json_t *a)
 		 grid_count(num(rpc, "rejected")), grid_count(num(rpc, "garbage")),
 		 grid_count(num(rpc, "bad_handles")), grid_count(num(rpc, "stale_handles")),
 		 grid_count(num(rpc, "jukebox")));
-	snprintf(line[2], sizeof(line[2]), "%s received in place, %s copied, %s spliced (%s taken out again)",
+	snprintf(line[2], sizeof(line[2]),
+		 "%s received in place, %s copied, %s spliced (%s taken out again)",
 		 grid_bytes(num(rpc, "payload_in_place")), grid_bytes(num(rpc, "payload_copied")),
 		 grid_bytes(num(rpc, "payload_spliced")), grid_count(num(rpc, "payload_unpiped")));
 	snprintf(line[3], sizeof(line[3]),
@@ -172,15 +188,9 @@ static void print_rest(FILE *out, const json_t *a)
 		 grid_count(num(d, "entries")), grid_bytes(num(d, "bytes")),
 		 grid_count(num(d, "hits")), grid_count(num(d, "in_progress")),
 		 grid_count(num(d, "evicted")));
-	snprintf(line[5], sizeof(line[5]), "%s now of %s, %s in all; in flight %s, buffers %s",
-		 grid_count(num(c, "open")), grid_count(num(c, "max")), grid_count(accepted),
-		 grid_count(inflight), grid_count(buffers));
-	snprintf(line[6], sizeof(line[6]),
-		 "refused %s, closed for bad records %s, slow calls %s, replies not taken %s",
-		 grid_count(num(c, "refused")), grid_count(num(c, "bad_record")),
-		 grid_count(num(c, "slow_call")), grid_count(num(c, "slow_reply")));
-	snprintf(line[7], sizeof(line[7]),
-		 "%s sent, %s spliced (%s done again, %s for want of a pipe not), %s without a copy",
+	connection_lines(a, line[5], line[6]);
+	snprintf(line[7], LINE, "%s sent, %s spliced (%s done again, %s for want of a pipe not), "
+		 "%s without a copy",
 		 grid_bytes(num(json_object_get(p, "sendmsg"), "bytes")),
 		 grid_bytes(num(json_object_get(p, "splice"), "bytes")),
 		 grid_count(num(p, "given_up")), grid_count(num(p, "no_pipe")),
@@ -204,7 +214,8 @@ static void print_state(FILE *out, const json_t *st)
 
 	if (!st)
 		return;
-	snprintf(line[0], sizeof(line[0]), "%s (%s by courtesy, %s unconfirmed), sessions %s, opens %s, locks %s%s",
+	snprintf(line[0], sizeof(line[0]),
+		 "%s (%s by courtesy, %s unconfirmed), sessions %s, opens %s, locks %s%s",
 		 grid_count(num(st, "clients")), grid_count(num(st, "courtesy")),
 		 grid_count(num(st, "unconfirmed")), grid_count(num(st, "sessions")),
 		 grid_count(num(st, "opens")), grid_count(num(st, "locks")),

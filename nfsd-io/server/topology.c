@@ -120,7 +120,8 @@ static unsigned read_nodes(struct topology *t, const cpu_set_t *online, const cp
 	for (unsigned i = 0; i < n; i++) {
 		char dir[DIR_MAX];
 
-		snprintf(dir, sizeof(dir), "%s/devices/system/node/node%d", t->sysfs, t->nodes[i].node);
+		snprintf(dir, sizeof(dir), "%s/devices/system/node/node%d", t->sysfs,
+			 t->nodes[i].node);
 		read_distances(dir, t->distance + (size_t)i * n, n);
 	}
 	return n;
@@ -158,7 +159,9 @@ void topology_want_node(struct topology *t, unsigned node)
 
 	for (i = 0; i < f->nnodes && t->nodes[i].node != (int)node; i++)
 		;
-	/* One that does not exist is a wish all the same: it cannot be fulfilled, and that is told. */
+	/*
+	 * One that does not exist is a wish all the same: it cannot be fulfilled, and that is told.
+	 */
 	if (i == f->nnodes) {
 		if (i == TOPOLOGY_NODES)
 			return;

@@ -315,12 +315,16 @@ static void size_pool(const struct worker *w, struct pool_params *p)
 		p->nsmall = 16;
 }
 
-/* Connections that have yet to take a reply share half of what there is, so that the others always have the rest. */
+/*
+ * Connections that have yet to take a reply share half of what
+ * there is, so that the others always have the rest.
+ */
 static void init_budgets(struct worker *w, const struct pool_params *p)
 {
 	/* A request holds at most one buffer at a time, so all that run can have one. */
 	const struct budget_use calls = {.reqs = p->nlarge + p->nsmall};
-	const struct budget_use all = {.bufs = p->nlarge, .bytes = p->nlarge * p->large + p->nsmall * p->small};
+	const struct budget_use all = {.bufs = p->nlarge,
+				       .bytes = p->nlarge * p->large + p->nsmall * p->small};
 	const struct budget_use half = {.bufs = all.bufs / 2, .bytes = all.bytes / 2};
 
 	budget_init(&w->calls, NULL, &calls);
@@ -331,7 +335,10 @@ static void init_budgets(struct worker *w, const struct pool_params *p)
 static int set_up(struct worker *w)
 {
 	struct pool_params pp = {.node = w->p.node};
-	struct ring_params rp = {.engine = w->p.engine, .depth = w->p.queue_depth, .iowq = w->p.iowq, .cpus = w->p.near};
+	struct ring_params rp = {.engine = w->p.engine,
+				 .depth = w->p.queue_depth,
+				 .iowq = w->p.iowq,
+				 .cpus = w->p.near};
 	char name[24];
 	int err;
 

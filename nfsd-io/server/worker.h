@@ -29,7 +29,8 @@ struct conn;
 struct worker_params {
 	unsigned number;
 	int cpu, node;		 /* node: of its memory; -1 = anywhere */
-	const cpu_set_t *near;	 /* where threads that help it may run; NULL = anywhere; used at start only */
+	/* where threads that help it may run; NULL = anywhere; used at start only */
+	const cpu_set_t *near;
 	unsigned iowq;		 /* io-wq threads; 0 = ring's default */
 	enum ring_engine engine;
 	unsigned queue_depth;	 /* 0 = ring's default */
@@ -79,11 +80,13 @@ struct worker {
 	uint64_t now_ns;	   /* CLOCK_MONOTONIC at the start of this turn */
 	struct budget calls;	   /* requests running */
 	struct budget budget;	   /* buffers and reply bytes */
-	struct budget fresh;	   /* ... of connections that have not shown that they take replies */
+	/* ... of connections that have not shown that they take replies */
+	struct budget fresh;
 	uint32_t large_min;	   /* bytes: a demand above this takes a large buffer */
 	struct conn *conns;	   /* all of them, doubly linked */
 	struct conn *dirty, **dirty_tail;
-	struct conn *blocked, **blocked_tail; /* not read from until budget comes back; first come, first served */
+	/* not read from until budget comes back; first come, first served */
+	struct conn *blocked, **blocked_tail;
 	bool credited;		   /* since blocked connections were last tried */
 	struct worker_req *spare;  /* FREE requests, linked by req.next */
 	unsigned nspare;
@@ -105,7 +108,10 @@ struct worker {
 int worker_new(struct worker **out, const struct worker_params *p);
 /* From any thread, once: `c` from conn_new() now belongs to the worker. */
 void worker_hand(struct worker *w, struct conn *c);
-/* Any thread, idempotent: stop reading, answer what runs, close; the thread ends when no connection is left. */
+/*
+ * Any thread, idempotent: stop reading, answer what runs,
+ * close; the thread ends when no connection is left.
+ */
 void worker_drain(struct worker *w);
 /* As drain, but connections are cut; what runs still finishes. */
 void worker_abort(struct worker *w);

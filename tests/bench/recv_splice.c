@@ -83,7 +83,8 @@ static void uring_copy(size_t off)
 		n += carry_out("recv");
 	}
 	for (n = 0; n < size; ) {
-		io_uring_prep_write(io_uring_get_sqe(&ring), file, buf + n, (unsigned)(size - n), off + n);
+		io_uring_prep_write(io_uring_get_sqe(&ring), file, buf + n, (unsigned)(size - n),
+				    off + n);
 		n += carry_out("write");
 	}
 }
@@ -123,7 +124,8 @@ static size_t fill_pipe(size_t len)
 
 static size_t uring_out(size_t off, size_t n)
 {
-	io_uring_prep_splice(io_uring_get_sqe(&ring), pipe_fd[0], -1, file, (int64_t)off, (unsigned)n, 0);
+	io_uring_prep_splice(io_uring_get_sqe(&ring), pipe_fd[0], -1, file, (int64_t)off,
+			     (unsigned)n, 0);
 	return carry_out("io_uring splice to the file");
 }
 
@@ -166,7 +168,8 @@ static int peer_start(pid_t *pid)
 	socklen_t len = sizeof(a);
 	int l = socket(AF_INET, SOCK_STREAM, 0), one = 1, fd;
 
-	if (bind(l, (void *)&a, len) < 0 || listen(l, 1) < 0 || getsockname(l, (void *)&a, &len) < 0)
+	if (bind(l, (void *)&a, len) < 0 || listen(l, 1) < 0 ||
+	    getsockname(l, (void *)&a, &len) < 0)
 		die("listen");
 	*pid = fork();
 	if (*pid == 0) {
@@ -196,7 +199,8 @@ static void run(const char *way, void (*move)(size_t off), size_t total)
 		move(done % WINDOW);
 		done += size;
 	}
-	printf("%s, %zu bytes: %.3f s/GiB, %.2f GiB/s\n", way, size, (cpu() - c) / gib, gib / (now() - t));
+	printf("%s, %zu bytes: %.3f s/GiB, %.2f GiB/s\n", way, size, (cpu() - c) / gib,
+	       gib / (now() - t));
 }
 
 int main(int argc, char **argv)
@@ -215,14 +219,16 @@ int main(int argc, char **argv)
 		;
 	size = argc == 5 ? strtoul(argv[2], NULL, 0) : 0;
 	if (argc != 5 || i == 4 || !size || posix_memalign((void **)&buf, 4096, size)) {
-		fprintf(stderr, "usage: recv_splice uring-copy|uring-splice|copy|splice SIZE MIB FILE\n");
+		fprintf(stderr,
+			"usage: recv_splice uring-copy|uring-splice|copy|splice SIZE MIB FILE\n");
 		return 2;
 	}
 	memset(buf, 7, size);
 	file = open(argv[4], O_RDWR | O_CREAT, 0600);
 	if (file < 0 || pipe(pipe_fd) < 0 || fcntl(pipe_fd[1], F_SETPIPE_SZ, 1 << 20) < 0)
 		die(argv[4]);
-	if (io_uring_queue_init(64, &ring, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN) < 0)
+	if (io_uring_queue_init(64, &ring,
+				IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN) < 0)
 		die("io_uring");
 	sock = peer_start(&peer);
 	run(ways[i].name, ways[i].move, strtoul(argv[3], NULL, 0) << 20);

@@ -103,7 +103,8 @@ static void check_sattr(const uint8_t *at, size_t len, const fattr4 *in)
 		FUZZ_CHECK(status == v4_sattr_decode(&req, in, use, &bycodec));
 		if (!status)
 			FUZZ_CHECK(!memcmp(&byhand.asked, &bycodec.asked, sizeof(byhand.asked)) &&
-				   byhand.s.size == bycodec.s.size && byhand.s.mode == bycodec.s.mode &&
+				   byhand.s.size == bycodec.s.size &&
+				   byhand.s.mode == bycodec.s.mode &&
 				   byhand.s.uid == bycodec.s.uid && byhand.s.gid == bycodec.s.gid);
 	}
 }
@@ -118,7 +119,8 @@ static void check_name(const uint8_t *at, size_t len, const component4 *name)
 	status = v4_get_name(&c, out);
 	FUZZ_CHECK(status == v4_name_check(name));
 	if (!status)
-		FUZZ_CHECK(strlen(out) == name->component4_len && !memcmp(out, name->component4_val, strlen(out)));
+		FUZZ_CHECK(strlen(out) == name->component4_len &&
+			   !memcmp(out, name->component4_val, strlen(out)));
 }
 
 /* `at`: the operation's arguments, as many as the codec took. */
@@ -171,7 +173,8 @@ static void check_write(const struct seen *s, const WRITE4args *w, size_t end)
 
 	if (s->how == PEEK4_PLAIN)
 		return;
-	FUZZ_CHECK(s->how == PEEK4_PAYLOAD && s->bytes == w->data.data_len && s->offset == w->offset);
+	FUZZ_CHECK(s->how == PEEK4_PAYLOAD && s->bytes == w->data.data_len &&
+		   s->offset == w->offset);
 	FUZZ_CHECK(s->at + s->bytes + pad == end);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Call headers: msg_peek() on any prefix agrees with msg_call_decode() of the whole, and every answer fits. */
+/*
+ * Call headers: msg_peek() on any prefix agrees with
+ * msg_call_decode() of the whole, and every answer fits.
+ */
 #include "rpc/dispatch.h"
 #include "rpc/msg.h"
 #include "tests/lib/fuzz.h"
@@ -24,8 +27,8 @@ static void answer(const struct msg_call *call, const struct msg_error *err)
 	FUZZ_CHECK(cursor_ok(&c) && cursor_pos(&c) >= 20);
 }
 
-static void check_peek(const uint8_t *data, size_t size, enum msg_verdict v, const struct msg_call *call,
-		       size_t args)
+static void check_peek(const uint8_t *data, size_t size, enum msg_verdict v,
+		       const struct msg_call *call, size_t args)
 {
 	struct msg_call peeked = {0};
 	size_t at = 0, step = size > 600 ? 7 : 1;
@@ -42,8 +45,8 @@ static void check_peek(const uint8_t *data, size_t size, enum msg_verdict v, con
 	if (v != MSG_CALL_OK)
 		return;
 	FUZZ_CHECK(msg_peek(data, size, &peeked, &at) == MSG_CALL_OK && at == args);
-	FUZZ_CHECK(peeked.xid == call->xid && peeked.prog == call->prog && peeked.vers == call->vers &&
-		   peeked.proc == call->proc);
+	FUZZ_CHECK(peeked.xid == call->xid && peeked.prog == call->prog &&
+		   peeked.vers == call->vers && peeked.proc == call->proc);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
