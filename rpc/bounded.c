@@ -53,10 +53,6 @@ bool_t bounded_bytes(XDR *x, char **val, u_int *len, u_int max)
 		*len = 0;
 		return FALSE;
 	}
-	if (*len == 0) {
-		free(*val);
-		*val = NULL;
-	}
 	return TRUE;
 }
 

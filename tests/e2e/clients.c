@@ -45,6 +45,18 @@ static void what_exchange_id_says(void)
 	       "and that is its scope");
 }
 
+static void a_name_of_no_bytes(void)
+{
+	clientid4 first;
+
+	exchange("");
+	tap_is(v4c_run(&c), NFS4_OK, "EXCHANGE_ID under a name of no bytes");
+	first = exchanged()->eir_clientid;
+	exchange("");
+	tap_is(v4c_run(&c), NFS4_OK, "and again");
+	tap_ok(first && exchanged()->eir_clientid, "both have a client id");
+}
+
 static uint32_t with_flags(uint32_t flags)
 {
 	exchange("flags")->eia_flags = flags;
@@ -167,6 +179,7 @@ int main(int argc, char **argv)
 	if (argc < 3 || v4c_open(&c, argv[1], atoi(argv[2]), 1))
 		return 1;
 	what_exchange_id_says();
+	a_name_of_no_bytes();
 	exchange_id_arguments();
 	alone_or_in_a_session();
 	ends_of_clients();

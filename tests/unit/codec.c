@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <string.h>
 
+#include "rpc/bounded.h"
 #include "tests/lib/nfs3types.h"
 #include "tests/lib/unit.h"
 
@@ -227,6 +228,23 @@ START_TEST(lengths_are_bounded)
 }
 END_TEST
 
+START_TEST(opaque_of_no_bytes_is_no_null_pointer)
+{
+	XDR x;
+	char *val = NULL;
+	u_int len = 7;
+
+	memset(first, 0, 4);
+	xdrmem_create(&x, (char *)first, 4, XDR_DECODE);
+	ck_assert(bounded_bytes(&x, &val, &len, 8));
+	ck_assert_uint_eq(len, 0);
+	ck_assert_ptr_nonnull(val);
+	x.x_op = XDR_FREE;
+	ck_assert(bounded_bytes(&x, &val, &len, 8));
+	ck_assert_ptr_null(val);
+}
+END_TEST
+
 START_TEST(nul_inside_a_name_is_refused)
 {
 	size_t len = put_diropargs(4, 5);
@@ -318,6 +336,7 @@ static Suite *suite(void)
 	tcase_add_test(t, bad_cursor_stays_bad);
 	tcase_add_test(t, odd_addresses_work);
 	tcase_add_test(t, lengths_are_bounded);
+	tcase_add_test(t, opaque_of_no_bytes_is_no_null_pointer);
 	tcase_add_test(t, nul_inside_a_name_is_refused);
 	tcase_add_test(t, claimed_length_allocates_nothing);
 	tcase_add_test(t, file_attributes_are_84_bytes_in_the_rfc_s_order);
