@@ -18,7 +18,7 @@ static uint32_t check(const char *name, uint32_t len)
 		return NFS4ERR_BADNAME;
 	if (memchr(name, '/', len) || memchr(name, '\0', len))
 		return NFS4ERR_BADNAME;
-	return utf8_valid(name, len) ? NFS4_OK : NFS4ERR_INVAL;
+	return NFS4_OK;
 }
 
 uint32_t v4_name_check(const component4 *name)
@@ -26,7 +26,12 @@ uint32_t v4_name_check(const component4 *name)
 	return check(name->component4_val, name->component4_len);
 }
 
-uint32_t v4_get_name(struct cursor *c, char out[NAME_MAX + 1])
+uint32_t v4_name_status(const char *name, uint32_t status)
+{
+	return status == NFS4ERR_NOENT && !utf8_valid(name, strlen(name)) ? NFS4ERR_INVAL : status;
+}
+
+uint32_t v4_get_old_name(struct cursor *c, char out[NAME_MAX + 1])
 {
 	uint32_t len, status;
 	const char *name = (const char *)cursor_get_opaque(c, UINT32_MAX, &len);
@@ -39,6 +44,13 @@ uint32_t v4_get_name(struct cursor *c, char out[NAME_MAX + 1])
 	memcpy(out, name, len);
 	out[len] = '\0';
 	return NFS4_OK;
+}
+
+uint32_t v4_get_name(struct cursor *c, char out[NAME_MAX + 1])
+{
+	uint32_t status = v4_get_old_name(c, out);
+
+	return status || utf8_valid(out, strlen(out)) ? status : (uint32_t)NFS4ERR_INVAL;
 }
 
 uint32_t v4_dir(struct req *r)
@@ -75,11 +87,11 @@ uint32_t v4_lookup(struct req *r)
 {
 	char name[NAME_MAX + 1];
 	struct v4_target t;
-	uint32_t status = v4_get_name(&r->args, name);
+	uint32_t status = v4_get_old_name(&r->args, name);
 
 	if (status)
 		return status;
-	status = v4_target_name(r, name, &t);
+	status = v4_name_status(name, v4_target_name(r, name, &t));
 	return status ? not_a_dir(r, status) : go(r, &t);
 }
 
@@ -139,10 +151,10 @@ uint32_t v4_secinfo(struct req *r)
 {
 	char name[NAME_MAX + 1];
 	struct v4_target t;
-	uint32_t status = v4_get_name(&r->args, name);
+	uint32_t status = v4_get_old_name(&r->args, name);
 
 	if (!status)
-		status = v4_target_name(r, name, &t);
+		status = v4_name_status(name, v4_target_name(r, name, &t));
 	return status ? status : secinfo(r, &t);
 }
 

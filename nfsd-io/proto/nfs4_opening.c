@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "nfsd-io/core/object.h"
@@ -12,6 +13,7 @@
 #include "nfsd-io/proto/nfs4_open.h"
 #include "nfsd-io/proto/pseudo.h"
 #include "nfsd-io/proto/status.h"
+#include "nfsd-io/proto/utf8.h"
 
 uint32_t v4_regular(const struct req *r, mode_t mode, bool open)
 {
@@ -126,9 +128,10 @@ static uint32_t by_name(struct req *r, struct v4_opening *o)
 	const component4 *c = &o->args.claim.open_claim4_u.file;
 	bool make = o->args.openhow.opentype == OPEN4_CREATE;
 	uint32_t st = v4_name_check(c);
+	struct stat there;
 
 	if (!st && v4_pseudo(r))
-		return make ? NFS4ERR_ROFS : in_pseudo(r, c->component4_val);
+		return make ? NFS4ERR_ROFS : v4_name_status(c->component4_val, in_pseudo(r, c->component4_val));
 	if (!st)
 		st = v4_file(r, FILE_PATH);
 	if (!st && !S_ISDIR(r->file->type))
@@ -140,7 +143,12 @@ static uint32_t by_name(struct req *r, struct v4_opening *o)
 	if (st)
 		return st;
 	o->before = dir_change(r);
-	st = make ? create(r, o, c->component4_val) : lookup(r, o, c->component4_val);
+	/* What is there is opened by any name, but not made by any. */
+	if (make && !utf8_valid(c->component4_val, c->component4_len) &&
+	    fstatat(r->file->path_fd, c->component4_val, &there, AT_SYMLINK_NOFOLLOW))
+		return NFS4ERR_INVAL;
+	st = make ? create(r, o, c->component4_val) :
+		    v4_name_status(c->component4_val, lookup(r, o, c->component4_val));
 	return st ? st : finish_name(r, o, c->component4_val);
 }
 

@@ -25,14 +25,14 @@ uint32_t v4_remove(struct req *r)
 {
 	char name[NAME_MAX + 1];
 	uint64_t before;
-	uint32_t status = v4_get_name(&r->args, name);
+	uint32_t status = v4_get_old_name(&r->args, name);
 
 	if (!status)
 		status = v4_dir(r);
 	if (status)
 		return status;
 	before = v4_change_now(r->file);
-	status = remove_name(r, name);
+	status = v4_name_status(name, remove_name(r, name));
 	if (!status)
 		v4_put_change_info(&r->reply, before, v4_change_now(r->file));
 	return status;
@@ -65,7 +65,7 @@ static uint32_t rename_name(struct req *r, const char *from, const char *to)
 uint32_t v4_rename(struct req *r)
 {
 	char from[NAME_MAX + 1], to[NAME_MAX + 1];
-	uint32_t status = v4_get_name(&r->args, from);
+	uint32_t status = v4_get_old_name(&r->args, from);
 	uint64_t old_before, new_before;
 	struct file *old;
 
@@ -80,7 +80,7 @@ uint32_t v4_rename(struct req *r)
 	old = v4(r)->saved.file;
 	old_before = v4_change_now(old);
 	new_before = v4_change_now(r->file);
-	status = rename_name(r, from, to);
+	status = v4_name_status(from, rename_name(r, from, to));
 	if (status)
 		return status;
 	v4_put_change_info(&r->reply, old_before, v4_change_now(old));

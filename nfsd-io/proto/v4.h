@@ -212,10 +212,17 @@ uint32_t v4_sattr_get(struct req *r, struct cursor *c, enum v4_sattr_use use, st
  */
 uint32_t v4_sattr_apply(struct req *r, const struct v4_sattr *a, int fd, struct v4_attrs *set);
 
-/* A component4 that may be looked up or made: UTF-8, no '/', not "." or "..", length. */
+/* A component4 that may be looked up: no '/', not "." or "..", length. */
 uint32_t v4_name_check(const component4 *name);
 /* The same at the cursor, terminated in `out`. */
+uint32_t v4_get_old_name(struct cursor *c, char out[NAME_MAX + 1]);
+/* One that may be made: UTF-8 too, else NFS4ERR_INVAL. */
 uint32_t v4_get_name(struct cursor *c, char out[NAME_MAX + 1]);
+/*
+ * `status` of what was done by a name that should be there: NFSv3 and processes of this host make names that
+ * are not UTF-8, and READDIR shows them; where there is none of that name, it is INVAL and not NOENT.
+ */
+uint32_t v4_name_status(const char *name, uint32_t status);
 /* The current object, opened: NFS4ERR_NOTDIR unless it is a directory.  Not on the pseudo file system. */
 uint32_t v4_dir(struct req *r);
 /* The change attribute of the open object `f` now. */

@@ -248,6 +248,35 @@ static void removed(void)
 	IS(remove_as(&work, v4c_name("full")), NFS4ERR_NOTEMPTY, "REMOVE of a directory that is not empty");
 }
 
+/* --- names of old, that NFSv3 and processes here may make --- */
+
+static uint32_t open_as(const char *n, bool make)
+{
+	v4c_begin(&c);
+	v4c_putfh(&c, &work);
+	v4c_opens(&c, "old", 3, 0, n, OPEN4_SHARE_ACCESS_READ, 0, make);
+	return v4c_run(&c);
+}
+
+static void not_utf8(void)
+{
+	static const char old[] = "caf\xe9", none[] = "th\xe9";
+
+	touch("work/caf\xe9");
+	IS(lookup(&work, v4c_name(old)), NFS4_OK, "LOOKUP of a file whose name is not UTF-8");
+	if (c.minor) {
+		IS(open_as(old, false), NFS4_OK, "OPEN of it");
+		IS(open_as(old, true), NFS4_OK, "OPEN of it that may create");
+		IS(open_as(none, false), NFS4ERR_INVAL, "OPEN of none of such a name");
+		IS(open_as(none, true), NFS4ERR_INVAL, "OPEN that would create one");
+	}
+	IS(rename_as(&work, v4c_name(old), &work, v4c_name("coffee")), NFS4_OK, "RENAME to a better name");
+	IS(lookup(&work, v4c_name(old)), NFS4ERR_INVAL, "LOOKUP of it now");
+	touch("work/caf\xe9");
+	IS(remove_as(&work, v4c_name(old)), NFS4_OK, "REMOVE of such a name");
+	IS(remove_as(&work, v4c_name("coffee")), NFS4_OK, "REMOVE of the other");
+}
+
 /* --- RENAME --- */
 
 static bool nothing_changed(void)
@@ -377,6 +406,7 @@ int main(int argc, char **argv)
 	links_read();
 	created();
 	removed();
+	not_utf8();
 	renamed();
 	linked();
 	secured();
