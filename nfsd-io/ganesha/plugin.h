@@ -126,8 +126,6 @@ unsigned plugin_lost_count(void);
  * keeps what READs leave.  0: all stays as it is.  Before ganesha's threads start.
  */
 void plugin_memory_init(uint64_t max_bytes);
-/* A page-aligned block of the heap of at least `n` bytes, for free(); NULL: not for that size, or memory is not kept. */
-void *plugin_memory_block(size_t n);
 
 void plugin_stats_add(struct nfsdio_stats *to, const struct nfsdio_stats *what);
 /* One line to ganesha's log. */

@@ -135,20 +135,6 @@ static void not_started(struct call *c, int err)
 	free(c);
 }
 
-/* For direct I/O to be done in place.  What there is has not been touched: it costs nothing to give it back. */
-static void align(struct fsal_io_arg *arg)
-{
-	void *block;
-
-	if (!plugin_may_exchange(arg) || (uintptr_t)arg->iov[0].iov_base % 4096 == 0)
-		return;
-	block = plugin_memory_block(arg->iov[0].iov_len + 4);
-	if (!block)
-		return;
-	free(arg->iov[0].iov_base);
-	arg->iov[0].iov_base = block;
-}
-
 void plugin_io_read(struct fsal_obj_handle *obj, bool bypass, fsal_async_cb done,
 		    struct fsal_io_arg *arg, void *caller)
 {
@@ -166,7 +152,6 @@ void plugin_io_read(struct fsal_obj_handle *obj, bool bypass, fsal_async_cb done
 		done(obj, st, arg, caller);
 		return;
 	}
-	align(arg);
 	ret = nfsdio_readv(c->file->f, arg->iov, arg->iov_count, arg->offset, on_read, c);
 	if (ret < 0)
 		not_started(c, ret);

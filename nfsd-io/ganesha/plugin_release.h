@@ -81,15 +81,6 @@ static inline bool plugin_rpc_allocate_with(plugin_rpc_malloc_t *malloc_by, void
 	return control(TIRPC_PUT_PARAMETERS, &p);
 }
 
-/*
- * May a READ's memory be exchanged for other memory of the heap?  NFSv3's
- * takes what it finds in `arg` afterwards, and gives that to free().
- */
-static inline bool plugin_may_exchange(const struct fsal_io_arg *arg)
-{
-	return op_ctx->req_type == NFS_REQUEST && op_ctx->nfs_vers == 3 && arg->iov_count == 1;
-}
-
 /* Must all be done as one user, whom nothing switches?  An option of VFS. */
 static inline bool plugin_one_user(const struct fsal_module *vfs)
 {
