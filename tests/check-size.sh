@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Files are split by noun before they pass 600 lines, functions before they pass 60.
+# Files are split by noun before they pass 600 lines, functions before they pass 60, lines before they pass 100 columns.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/lib/tap.sh"
 cd "$srcdir" || exit 1
@@ -29,5 +29,18 @@ short_functions() {
 		}' | grep .
 }
 ok "no function passes 60 lines, but for the switches and tables named here" short_functions
+
+# What is written side by side: the tables of one test, and a test as long as a file may be.
+wide_files='tests/e2e/types4.c|tests/e2e/longrun40.c'
+
+narrow_lines() {
+	! sources | grep -vxE "$wide_files" | xargs awk '{
+			line = $0
+			while (i = index(line, "\t"))
+				line = substr(line, 1, i - 1) substr("        ", (i - 1) % 8 + 1) substr(line, i + 1)
+			if (length(line) > 100) print FILENAME ":" FNR ": " length(line) " columns"
+		}' | grep .
+}
+ok "no line passes 100 columns, but in the files named here" narrow_lines
 
 tap_done

@@ -184,14 +184,16 @@ bool access_mode(const struct stat *st, const struct cred *c, unsigned want)
 	return bits & want;
 }
 
-#define NOBODY 65534 /* also what an id without a mapping is shown as: such have rules of their own */
+/* also what an id without a mapping is shown as: such have rules of their own */
+#define NOBODY 65534
 
-int access_known(struct root *root, const struct file *f, const struct stat *st, const struct cred *c)
+int access_known(struct root *root, const struct file *f, const struct stat *st,
+		 const struct cred *c)
 {
 	unsigned flags = root_mount_flags(root), bits = st->st_mode;
 
-	if (!cred_overrides() || !root_plain_modes(root) || st->st_uid == NOBODY || st->st_gid == NOBODY ||
-	    attr_acl(f))
+	if (!cred_overrides() || !root_plain_modes(root) || st->st_uid == NOBODY ||
+	    st->st_gid == NOBODY || attr_acl(f))
 		return -1;
 	if (c->uid == st->st_uid)
 		bits >>= 6;
@@ -259,8 +261,8 @@ uint32_t access_rights(const struct req *r, uint32_t asked, uint32_t *supported)
 	return rights(r, asked, supported, -1);
 }
 
-bool access_rights_known(const struct req *r, const struct stat *st, uint32_t asked, uint32_t *supported,
-			 uint32_t *granted)
+bool access_rights_known(const struct req *r, const struct stat *st, uint32_t asked,
+			 uint32_t *supported, uint32_t *granted)
 {
 	int known = access_known(r->export->root, r->file, st, r->cred);
 

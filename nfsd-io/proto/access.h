@@ -47,7 +47,8 @@ bool access_mode(const struct stat *st, const struct cred *c, unsigned want);
  * X_OK.  -1 when its mode, `st`, does not say: access_kernel() knows.
  * Worker thread; does not block.
  */
-int access_known(struct root *root, const struct file *f, const struct stat *st, const struct cred *c);
+int access_known(struct root *root, const struct file *f, const struct stat *st,
+		 const struct cred *c);
 /*
  * Would the kernel let this thread's identity do `mode` (R_OK ...) on the object?  0 or -errno;
  * blocks.
@@ -72,8 +73,11 @@ enum {
  * owner's override; *supported: those that mean something for its type.  Blocks.
  */
 uint32_t access_rights(const struct req *r, uint32_t asked, uint32_t *supported);
-/* Worker thread: the same for r->cred and the attributes `st`, when access_known() can tell; does not block. */
-bool access_rights_known(const struct req *r, const struct stat *st, uint32_t asked, uint32_t *supported,
-			 uint32_t *granted);
+/*
+ * Worker thread: the same for r->cred and the attributes `st`,
+ * when access_known() can tell; does not block.
+ */
+bool access_rights_known(const struct req *r, const struct stat *st, uint32_t asked,
+			 uint32_t *supported, uint32_t *granted);
 
 #endif

@@ -22,7 +22,10 @@
 int act_as_caller(struct req *r);
 /* On a sync export make `fd`'s metadata stable, as the server. */
 int act_stable(struct req *r, int fd);
-/* Open again what `fd` names, for calls that refuse O_PATH descriptors: through /proc, as whoever the thread is. */
+/*
+ * Open again what `fd` names, for calls that refuse O_PATH
+ * descriptors: through /proc, as whoever the thread is.
+ */
 void act_proc_path(char out[32], int fd);
 
 /*
@@ -35,7 +38,11 @@ int act_symlink(struct req *r, const char *name, const char *target, const struc
 int act_mknod(struct req *r, const char *name, mode_t type, dev_t dev, const struct sattr *a);
 
 enum act_how {
-	ACT_UNCHECKED, /* take what is there; only the size applies to it, as every client expects of O_CREAT|O_TRUNC */
+	/*
+	 * take what is there; only the size applies to it, as
+	 * every client expects of O_CREAT|O_TRUNC
+	 */
+	ACT_UNCHECKED,
 	ACT_GUARDED,   /* -EEXIST */
 	ACT_EXCLUSIVE, /* -EEXIST unless it has the same verifier */
 };
@@ -45,18 +52,24 @@ struct act_create {
 	enum act_how how;
 	const struct sattr *attrs; /* ACT_EXCLUSIVE: may be NULL; no times then */
 	const uint8_t *verf;	   /* 8 bytes; ACT_EXCLUSIVE */
-	bool leave_size;	   /* ACT_UNCHECKED: the caller sees to the size of what was there */
-	bool existed;		   /* told: it was there already (ACT_EXCLUSIVE: by an earlier call of the same) */
+	/* ACT_UNCHECKED: the caller sees to the size of what was there */
+	bool leave_size;
+	/* told: it was there already (ACT_EXCLUSIVE: by an earlier call of the same) */
+	bool existed;
 };
 /* As the above; may end as the server. */
 int act_create(struct req *r, const char *name, struct act_create *c);
 
-/* As the server: what was made in r->file, and r->file, are stable; its handle.  fh->len 0: it has none. */
+/*
+ * As the server: what was made in r->file, and r->file, are
+ * stable; its handle.  fh->len 0: it has none.
+ */
 int act_finish(struct req *r, const char *name, int fd, struct fh *fh);
 
 /* `flags` of unlinkat(). */
 int act_remove(struct req *r, struct file *dir, const char *name, int flags);
-int act_rename(struct req *r, struct file *olddir, const char *from, struct file *newdir, const char *to);
+int act_rename(struct req *r, struct file *olddir, const char *from, struct file *newdir,
+	       const char *to);
 int act_link(struct req *r, struct file *f, struct file *dir, const char *name);
 
 #endif

@@ -101,7 +101,10 @@ static int exclusive_existing(struct req *r, const char *name, const uint8_t *ve
 	return err;
 }
 
-/* Attributes that came along, and the verifier, are stable before anybody can see them missing; takes `fd`. */
+/*
+ * Attributes that came along, and the verifier, are stable
+ * before anybody can see them missing; takes `fd`.
+ */
 static int exclusive_mark(struct req *r, int fd, const struct act_create *c)
 {
 	int err = 0;

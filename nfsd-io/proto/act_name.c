@@ -41,7 +41,10 @@ int act_remove(struct req *r, struct file *dir, const char *name, int flags)
 	return act_stable(r, dir->path_fd);
 }
 
-/* Moves the name, as the caller on entry and as the server afterwards; path mode hears of it in time. */
+/*
+ * Moves the name, as the caller on entry and as the
+ * server afterwards; path mode hears of it in time.
+ */
 static int rename_noted(struct root *root, int olddir, const char *from, int newdir, const char *to)
 {
 	int err;
@@ -54,7 +57,8 @@ static int rename_noted(struct root *root, int olddir, const char *from, int new
 	return err;
 }
 
-int act_rename(struct req *r, struct file *olddir, const char *from, struct file *newdir, const char *to)
+int act_rename(struct req *r, struct file *olddir, const char *from, struct file *newdir,
+	       const char *to)
 {
 	struct fh fh;
 	bool known = victim(r, newdir->path_fd, to, &fh);

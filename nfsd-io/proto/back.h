@@ -36,7 +36,10 @@ struct back_call {
 	void (*done)(struct back_call *b, int err, const uint8_t *reply, uint32_t len);
 };
 
-/* The connection is gone, no request of it is left: it carries nobody's calls any more.  Takes the lock of state4.h. */
+/*
+ * The connection is gone, no request of it is left: it carries
+ * nobody's calls any more.  Takes the lock of state4.h.
+ */
 void state4_back_lost(struct state4 *s, uint64_t conn);
 
 #endif

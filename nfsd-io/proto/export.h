@@ -16,7 +16,8 @@
 #include "nfsd-io/core/root.h"
 #include "rpc/cred.h"
 
-enum export_match { EXPORT_HOST, EXPORT_NETWORK, EXPORT_WILDCARD, EXPORT_NETGROUP, EXPORT_ANY }; /* in this order */
+/* in this order */
+enum export_match { EXPORT_HOST, EXPORT_NETWORK, EXPORT_WILDCARD, EXPORT_NETGROUP, EXPORT_ANY };
 
 struct pseudo;
 
@@ -28,7 +29,8 @@ struct export_opts {
 	gid_t anongid;
 	bool crossmnt, subtree_check, mountpoint_required;
 	bool sec_sys, sec_none;	      /* flavors served */
-	bool sec_other;		      /* sec= lists only flavors that are not served: nobody gets in */
+	/* sec= lists only flavors that are not served: nobody gets in */
+	bool sec_other;
 	uint32_t fsid;		      /* fsid=num, else 0 */
 	bool fsid_root;		      /* fsid=0: NFSv4's root */
 	char mountpoint[256];	      /* mp=PATH, or "" */
@@ -66,7 +68,8 @@ struct export_table {
 struct peer {
 	struct sockaddr_storage addr;
 	char text[INET6_ADDRSTRLEN + 8]; /* "192.0.2.2:891" */
-	char host[256];			 /* reverse name when a wildcard or netgroup needs it, else "" */
+	/* reverse name when a wildcard or netgroup needs it, else "" */
+	char host[256];
 	bool secure_port;
 };
 
@@ -88,9 +91,13 @@ struct export *export_by_path(const struct export_table *t, const char *path, co
  * when not NULL.  NULL when memory is out.  A server that may act as nobody
  * else (cred_switchable) is itself for all: see export_all_are_server().
  */
-struct cred *export_squash(const struct export_opts *o, const struct rpccred *rc, const gid_t *gids, unsigned ngids);
+struct cred *export_squash(const struct export_opts *o, const struct rpccred *rc, const gid_t *gids,
+			   unsigned ngids);
 
-/* Do callers act as the server for want of privileges, and not because all are squashed to its user? */
+/*
+ * Do callers act as the server for want of privileges, and
+ * not because all are squashed to its user?
+ */
 bool export_all_are_server(const struct export *x);
 
 #endif

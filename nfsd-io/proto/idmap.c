@@ -78,7 +78,8 @@ static void number_text(uint32_t id, struct idmap_text *out)
 }
 
 /* Who is going to ask again says so: until then the old text is good enough for others. */
-static bool recall(struct table *t, uint32_t id, bool will_ask, uint64_t now_s, struct idmap_text *out)
+static bool recall(struct table *t, uint32_t id, bool will_ask, uint64_t now_s,
+		   struct idmap_text *out)
 {
 	struct slot *s = &t->slots[id % SLOTS];
 	bool fresh;
@@ -94,7 +95,8 @@ static bool recall(struct table *t, uint32_t id, bool will_ask, uint64_t now_s, 
 }
 
 /* What is not known for certain gives way to what was known before. */
-static void keep(struct table *t, uint32_t id, bool certain, uint64_t until_s, struct idmap_text *text)
+static void keep(struct table *t, uint32_t id, bool certain, uint64_t until_s,
+		 struct idmap_text *text)
 {
 	struct slot *s = &t->slots[id % SLOTS];
 
@@ -192,7 +194,9 @@ int idmap_understand(const struct idmap *m, enum hostdb db, const char *text, ui
 	err = name_of(m, text, len, name);
 	if (!err)
 		err = hostdb_id(db, name, id);
-	/* A lookup may fail in as many ways as there are name services: none of them is an owner. */
+	/*
+	 * A lookup may fail in as many ways as there are name services: none of them is an owner.
+	 */
 	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EINTR)
 		return -EAGAIN;
 	return err ? -ENOENT : 0;

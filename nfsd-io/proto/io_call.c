@@ -9,7 +9,8 @@
 #include "nfsd-io/proto/access.h"
 #include "nfsd-io/proto/act.h"
 
-static_assert(sizeof(struct io_call) <= sizeof(((struct req *)0)->proc_data), "an I/O call fits its request");
+static_assert(sizeof(struct io_call) <= sizeof(((struct req *)0)->proc_data),
+	      "an I/O call fits its request");
 
 static void permit_work(struct req *r)
 {
@@ -37,7 +38,8 @@ static enum req_step_result permit(struct req *r)
 {
 	struct io_call *c = io_call(r);
 
-	if (c->want && r->cred->uid != 0 && r->cred->uid != c->st.st_uid && r->cred->uid != c->opener) {
+	if (c->want && r->cred->uid != 0 && r->cred->uid != c->st.st_uid &&
+	    r->cred->uid != c->opener) {
 		if (attr_acl(r->file))
 			return req_offload(r, permit_work, permitted);
 		if (!access_mode(&c->st, r->cred, c->want))
@@ -66,8 +68,8 @@ static void open_work(struct req *r)
 {
 	r->err = access_cred(r);
 	if (!r->err && !r->file)
-		r->err = fdcache_open(r->env->files, r->export->root, &r->fh, &r->parts, io_call(r)->access,
-				      &r->file);
+		r->err = fdcache_open(r->env->files, r->export->root, &r->fh, &r->parts,
+				      io_call(r)->access, &r->file);
 }
 
 enum req_step_result io_call_open(struct req *r, enum file_access a, unsigned want, req_step *go)
@@ -116,7 +118,8 @@ enum req_step_result io_call_opened(struct req *r, unsigned want, uint32_t opene
 
 static void begin(struct req *r, struct io *io, void (*done)(struct io *io))
 {
-	*io = (struct io){.ring = r->ring, .file = r->file, .verifier = req_verifier(r), .done = done};
+	*io = (struct io){
+		.ring = r->ring, .file = r->file, .verifier = req_verifier(r), .done = done};
 	r->inflight++;
 }
 

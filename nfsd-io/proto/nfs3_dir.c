@@ -57,7 +57,8 @@ static void find_extra(struct req *r, int dirfd, const char *name, struct extra 
 	struct statx attrs;
 	int fd;
 
-	x->have_st = !object_is_dots(name) && handle_glance(r->env->key, root, dirfd, name, &attrs, &x->fh);
+	x->have_st = !object_is_dots(name) &&
+		     handle_glance(r->env->key, root, dirfd, name, &attrs, &x->fh);
 	if (x->have_st) {
 		attr_of_statx(&x->st, &attrs);
 		return;

@@ -99,7 +99,9 @@ enum req_step_result v3_read(struct req *r)
 	if (!cursor_ok(&r->args))
 		return req_garbage(r);
 	res = v3_enter(r, fh, len, false, 1);
-	return res == STEP_MORE ? io_call_open(r, FILE_READ, IO_CALL_READ | IO_CALL_EXEC, read_begin) : res;
+	return res == STEP_MORE
+		       ? io_call_open(r, FILE_READ, IO_CALL_READ | IO_CALL_EXEC, read_begin)
+		       : res;
 }
 
 /* --- WRITE --- */

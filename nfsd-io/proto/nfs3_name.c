@@ -96,8 +96,8 @@ static bool lookup_at_once(struct req *r)
 	int known, fd;
 
 	r->file = fdcache_peek(r->env->files, &r->fh, FILE_PATH);
-	if (!r->file || !r->cred || root->path_mode || !S_ISDIR(r->file->type) || object_is_dots(c->name) ||
-	    v3_name_check(c->name, 0))
+	if (!r->file || !r->cred || root->path_mode || !S_ISDIR(r->file->type) ||
+	    object_is_dots(c->name) || v3_name_check(c->name, 0))
 		return false;
 	c->have_dir = !attr_stat(r->file, &c->dir);
 	known = c->have_dir ? access_known(root, r->file, &c->dir, r->cred) : -1;

@@ -98,7 +98,8 @@ static bool same_bytes(struct cursor *theirs, struct cursor *ours)
 }
 
 /* One value of theirs, consumed, against the object's. */
-static bool same_value(struct req *r, unsigned attr, const struct v4_object *o, struct cursor *theirs)
+static bool same_value(struct req *r, unsigned attr, const struct v4_object *o,
+		       struct cursor *theirs)
 {
 	struct cursor ours;
 	uint8_t buf[64 + IDMAP_MAX];

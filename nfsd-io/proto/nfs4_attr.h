@@ -29,7 +29,10 @@ struct v4_object {
 
 bool v4_attr_has(const struct v4_attrs *a, unsigned attr);
 void v4_attr_add(struct v4_attrs *a, unsigned attr);
-/* Attributes served in this minor version; those that can be set; those an exclusive create can set. */
+/*
+ * Attributes served in this minor version; those that can
+ * be set; those an exclusive create can set.
+ */
 void v4_attr_supported(uint32_t minor, struct v4_attrs *out);
 void v4_attr_settable(uint32_t minor, struct v4_attrs *out);
 void v4_attr_exclcreat(uint32_t minor, struct v4_attrs *out);
@@ -45,12 +48,15 @@ bool v4_attr_needs_owners(const struct v4_attrs *a);
 /* bitmap4 at the cursor, `beyond` set when a bit lies in a word that is not kept. */
 uint32_t v4_attr_get(struct cursor *c, struct v4_attrs *out, bool *beyond);
 
-/* The object `fd` (any descriptor) of `root`: one statx(), and what follows from it.  0 or -errno. */
+/*
+ * The object `fd` (any descriptor) of `root`: one statx(), and what follows from it.  0 or -errno.
+ */
 int v4_object_stat(struct v4_object *o, const struct export *e, int fd, const struct fh *fh);
 /* The same; handle_glance() will know it the next time. */
 int v4_object_found(struct v4_object *o, const struct export *e, int fd, const struct fh *fh);
 /* The same where all is known: `x` has the basic attributes and birth. */
-void v4_object_seen(struct v4_object *o, const struct export *e, const struct statx *x, const struct fh *fh);
+void v4_object_seen(struct v4_object *o, const struct export *e, const struct statx *x,
+		    const struct fh *fh);
 /* For v4_attr_needs_space(): 0 or -errno. */
 int v4_object_space(struct v4_object *o, int fd);
 /*
@@ -70,6 +76,7 @@ uint32_t v4_attr_room(const struct v4_attrs *asked, const struct v4_object *o);
 void v4_attr_put(struct cursor *c, const struct req *r, const struct v4_attrs *asked,
 		 const struct v4_object *o, uint32_t error);
 /* The value of one attribute. */
-void v4_attr_put_value(struct cursor *c, const struct req *r, unsigned attr, const struct v4_object *o, uint32_t error);
+void v4_attr_put_value(struct cursor *c, const struct req *r, unsigned attr,
+		       const struct v4_object *o, uint32_t error);
 
 #endif

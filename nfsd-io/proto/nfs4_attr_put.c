@@ -75,8 +75,8 @@ static void put_rawdev(struct cursor *c, const struct stat *st)
 	cursor_put_u32(c, dev ? minor(st->st_rdev) : 0);
 }
 
-static void put_word0(struct cursor *c, const struct req *r, unsigned attr, const struct v4_object *o,
-		      uint32_t error)
+static void put_word0(struct cursor *c, const struct req *r, unsigned attr,
+		      const struct v4_object *o, uint32_t error)
 {
 	struct v4_attrs set;
 
@@ -133,7 +133,8 @@ static void put_word0(struct cursor *c, const struct req *r, unsigned attr, cons
 }
 
 /* Numbers 21 to 31, but those above. */
-static void put_limits(struct cursor *c, const struct req *r, unsigned attr, const struct v4_object *o)
+static void put_limits(struct cursor *c, const struct req *r, unsigned attr,
+		       const struct v4_object *o)
 {
 	switch (attr) {
 	case FATTR4_FILES_AVAIL:
@@ -221,7 +222,8 @@ static void put_word1(struct cursor *c, unsigned attr, const struct v4_object *o
 	}
 }
 
-static void put_word2(struct cursor *c, const struct req *r, unsigned attr, const struct v4_object *o)
+static void put_word2(struct cursor *c, const struct req *r, unsigned attr,
+		      const struct v4_object *o)
 {
 	struct v4_attrs set;
 
@@ -239,8 +241,8 @@ static void put_word2(struct cursor *c, const struct req *r, unsigned attr, cons
 	}
 }
 
-void v4_attr_put_value(struct cursor *c, const struct req *r, unsigned attr, const struct v4_object *o,
-		       uint32_t error)
+void v4_attr_put_value(struct cursor *c, const struct req *r, unsigned attr,
+		       const struct v4_object *o, uint32_t error)
 {
 	if (attr < FATTR4_FILES_AVAIL || attr == FATTR4_HOMOGENEOUS)
 		put_word0(c, r, attr, o, error);

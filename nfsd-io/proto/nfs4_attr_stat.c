@@ -17,7 +17,10 @@
 
 #define BTRFS_SUBVOLUME_INO 256
 
-/* Tells the subvolumes of one file system apart: btrfs' own number where the kernel gives it, else the device's. */
+/*
+ * Tells the subvolumes of one file system apart: btrfs' own
+ * number where the kernel gives it, else the device's.
+ */
 static uint64_t part_of(const struct statx *x)
 {
 	uint64_t subvol = 0;
@@ -44,12 +47,14 @@ static void place(struct v4_object *o, const struct export *e, const struct stat
 		o->mounted_on = part_of(x);
 }
 
-void v4_object_seen(struct v4_object *o, const struct export *e, const struct statx *x, const struct fh *fh)
+void v4_object_seen(struct v4_object *o, const struct export *e, const struct statx *x,
+		    const struct fh *fh)
 {
 	o->root = e->root;
 	o->fh = fh;
 	o->have_btime = x->stx_mask & STATX_BTIME;
-	o->btime = (struct timespec){.tv_sec = x->stx_btime.tv_sec, .tv_nsec = x->stx_btime.tv_nsec};
+	o->btime =
+		(struct timespec){.tv_sec = x->stx_btime.tv_sec, .tv_nsec = x->stx_btime.tv_nsec};
 	attr_of_statx(&o->st, x);
 	place(o, e, x);
 }

@@ -86,7 +86,8 @@ uint32_t v4_renew(struct req *r)
 static uint32_t exchange_flags_ok(uint32_t flags, uint32_t minor)
 {
 	uint32_t known = EXCHGID4_FLAG_SUPP_MOVED_REFER | EXCHGID4_FLAG_SUPP_MOVED_MIGR |
-			 EXCHGID4_FLAG_BIND_PRINC_STATEID | EXCHGID4_FLAG_MASK_PNFS | EXCHGID4_FLAG_UPD_CONFIRMED_REC_A;
+			 EXCHGID4_FLAG_BIND_PRINC_STATEID | EXCHGID4_FLAG_MASK_PNFS |
+			 EXCHGID4_FLAG_UPD_CONFIRMED_REC_A;
 
 	if (minor >= 2)
 		known |= EXCHGID4_FLAG_SUPP_FENCE_OPS;
@@ -112,7 +113,8 @@ static void put_exchanged(struct req *r, clientid4 id, uint32_t seqid, bool conf
 
 	cursor_put_u64(&r->reply, id);
 	cursor_put_u32(&r->reply, seqid);
-	cursor_put_u32(&r->reply, EXCHGID4_FLAG_USE_NON_PNFS | (confirmed ? EXCHGID4_FLAG_CONFIRMED_R : 0));
+	cursor_put_u32(&r->reply,
+		       EXCHGID4_FLAG_USE_NON_PNFS | (confirmed ? EXCHGID4_FLAG_CONFIRMED_R : 0));
 	cursor_put_u32(&r->reply, SP4_NONE);
 	cursor_put_u64(&r->reply, 0); /* so_minor_id */
 	cursor_put_opaque(&r->reply, server, len);
@@ -164,7 +166,9 @@ uint32_t v4_reclaim_complete(struct req *r)
 
 	if (!cursor_ok(&r->args))
 		return NFS4ERR_BADXDR;
-	/* No file system comes here from another server, so there is nothing to do for one alone. */
+	/*
+	 * No file system comes here from another server, so there is nothing to do for one alone.
+	 */
 	if (one_fs)
 		return v4(r)->have_fh ? NFS4_OK : NFS4ERR_NOFILEHANDLE;
 	return state4_client_reclaimed(r->env->state, v4(r)->client);

@@ -18,7 +18,10 @@
 
 const struct req_proc v4_procs[V4_NPROCS] = {
 	[NFSPROC4_NULL] = {"NULL", v4_null, true},
-	/* The walker itself asks the replay cache, in 4.0, when it meets something that is not idempotent. */
+	/*
+	 * The walker itself asks the replay cache, in 4.0, when
+	 * it meets something that is not idempotent.
+	 */
 	[NFSPROC4_COMPOUND] = {"COMPOUND", v4_compound, true},
 };
 
@@ -37,7 +40,10 @@ static uint32_t no_room(const struct v4 *v)
 	return v->to_cache ? NFS4ERR_REP_TOO_BIG_TO_CACHE : NFS4ERR_REP_TOO_BIG;
 }
 
-/* What has to stay free behind the operation in hand: the next one's refusal; a refusal's own 4 bytes (SETATTR). */
+/*
+ * What has to stay free behind the operation in hand: the next
+ * one's refusal; a refusal's own 4 bytes (SETATTR).
+ */
 static uint32_t kept_free(const struct v4 *v)
 {
 	return v->at + 1 < v->nops ? OP_HEAD + 4 : 4;
@@ -46,7 +52,8 @@ static uint32_t kept_free(const struct v4 *v)
 static bool grow(struct req *r, size_t need)
 {
 	struct cursor *c = &r->reply;
-	size_t pos = cursor_pos(c), size = need + need / 2 > v4(r)->room ? v4(r)->room : need + need / 2;
+	size_t pos = cursor_pos(c),
+	       size = need + need / 2 > v4(r)->room ? v4(r)->room : need + need / 2;
 	uint8_t *big = r->big ? realloc(r->big, size) : malloc(size);
 
 	if (!big)
@@ -138,7 +145,10 @@ static uint32_t check_object(struct req *r, const struct v4_op *o)
 	return NFS4_OK;
 }
 
-/* 4.0 has no slots: a retransmission of what must not be done twice is found here, before the first such act. */
+/*
+ * 4.0 has no slots: a retransmission of what must not be done
+ * twice is found here, before the first such act.
+ */
 static uint32_t check_duplicate(struct req *r, const struct v4_op *o)
 {
 	struct v4 *v = v4(r);
@@ -354,13 +364,16 @@ static void fini(struct req *r)
 
 /* --- COMPOUND -------------------------------------------------------------------- */
 
-static uint32_t check_compound(const struct req *r, const struct v4 *v, const uint8_t *tag, uint32_t len)
+static uint32_t check_compound(const struct req *r, const struct v4 *v, const uint8_t *tag,
+			       uint32_t len)
 {
 	if (v->minor > V4_MINOR_MAX || (r->env->versions_off & REQ_VERS4(v->minor)))
 		return NFS4ERR_MINOR_VERS_MISMATCH;
 	if (!utf8_valid((const char *)tag, len))
 		return NFS4ERR_INVAL;
-	/* With a session its own limits are SEQUENCE's to tell; without one there is one operation. */
+	/*
+	 * With a session its own limits are SEQUENCE's to tell; without one there is one operation.
+	 */
 	return !v->minor && (v->nops > V4_OPS_MAX || r->cut) ? NFS4ERR_RESOURCE : NFS4_OK;
 }
 

@@ -37,7 +37,10 @@ static void get_ranges(struct cursor *c, struct copy *y)
 	y->count = cursor_get_u64(c);
 }
 
-/* The saved filehandle may be another export's, even another file system's: that is the kernel's to refuse. */
+/*
+ * The saved filehandle may be another export's, even another
+ * file system's: that is the kernel's to refuse.
+ */
 static uint32_t open_source(struct req *r, struct copy *y)
 {
 	uint32_t status;
@@ -71,7 +74,10 @@ static bool same_file(const struct req *r)
 	return r->fh.len == v->saved.fh.len && !memcmp(r->fh.data, v->saved.fh.data, r->fh.len);
 }
 
-/* The source's range is there, the target's can be, and they have no byte in common (RFC 7862 s.15.2.3). */
+/*
+ * The source's range is there, the target's can be, and they
+ * have no byte in common (RFC 7862 s.15.2.3).
+ */
 static uint32_t check_ranges(const struct req *r, struct copy *y)
 {
 	uint32_t status;

@@ -91,8 +91,8 @@ static bool known_already(const struct req *r, const struct page *p, const struc
 	return within(&p->asked, !may_be_root) && (!may_be_root || r->table->n == 1);
 }
 
-static int export_root(struct req *r, struct page *p, struct export *x, const struct export_client *c,
-		       struct entry *e)
+static int export_root(struct req *r, struct page *p, struct export *x,
+		       const struct export_client *c, struct entry *e)
 {
 	struct handle_parts parts = {.kind = HANDLE_ROOT, .root_id = x->root->id};
 	int err = access_check_opts(r, &c->opts);
@@ -107,7 +107,9 @@ static int export_root(struct req *r, struct page *p, struct export *x, const st
 	return err;
 }
 
-/* A directory may be the root of another export, and the space of a file system takes a descriptor. */
+/*
+ * A directory may be the root of another export, and the space of a file system takes a descriptor.
+ */
 static bool seen_at_a_glance(struct req *r, const struct page *p, int dirfd, struct entry *e)
 {
 	struct statx x;
@@ -219,7 +221,8 @@ static uint32_t list(struct req *r, struct page *p)
 
 /* --- of the pseudo file system --- */
 
-static int node_attributes(struct req *r, struct page *p, const struct pseudo_node *n, struct entry *e)
+static int node_attributes(struct req *r, struct page *p, const struct pseudo_node *n,
+			   struct entry *e)
 {
 	const struct export_client *c = n->export ? pseudo_usable(r, n->export) : NULL;
 

@@ -19,7 +19,9 @@
 #include "nfsd-io/proto/status.h"
 #include "nfsd-io/proto/v4.h"
 
-/* Bytes before the data: eof and length; READ_PLUS: eof, number of segments, kind, offset, length. */
+/*
+ * Bytes before the data: eof and length; READ_PLUS: eof, number of segments, kind, offset, length.
+ */
 #define READ_HEAD 8
 #define PLUS_HEAD 24
 
@@ -113,7 +115,9 @@ static void put_head(struct req *r, bool eof, uint32_t n)
 	cursor_put_u32(c, n);
 }
 
-/* The data may follow the reply from where they are: nothing else does, and nobody keeps the reply. */
+/*
+ * The data may follow the reply from where they are: nothing else does, and nobody keeps the reply.
+ */
 static bool at_end(const struct v4 *v)
 {
 	return v->at + 1 == v->nops && !v->keep;
@@ -225,7 +229,9 @@ static enum req_step_result sought(struct req *r)
 	return v4_over(r, NFS4_OK);
 }
 
-/* Only a file with fewer blocks than bytes is asked for its holes: others cost no more than READ. */
+/*
+ * Only a file with fewer blocks than bytes is asked for its holes: others cost no more than READ.
+ */
 static enum req_step_result plus_begin(struct req *r)
 {
 	const struct io_call *c = io_call(r);
@@ -242,7 +248,8 @@ uint32_t v4_read_plus(struct req *r)
 
 /* --- WRITE ----------------------------------------------------------------------- */
 
-static enum req_step_result write_answer(struct req *r, uint32_t n, uint32_t committed, uint64_t verf)
+static enum req_step_result write_answer(struct req *r, uint32_t n, uint32_t committed,
+					 uint64_t verf)
 {
 	cursor_put_u32(&r->reply, n);
 	cursor_put_u32(&r->reply, committed);
@@ -329,7 +336,10 @@ uint32_t v4_commit(struct req *r)
 	if (c->offset > UINT64_MAX - c->count)
 		return NFS4ERR_INVAL;
 	c->fail = io_fail;
-	/* No right is needed: it only makes safe what others were let write.  It may have no name any more. */
+	/*
+	 * No right is needed: it only makes safe what others were
+	 * let write.  It may have no name any more.
+	 */
 	f = state4_file_of(r->env->state, &r->fh, FILE_READ);
 	return f ? begin_opened(r, f, 0, commit_go) : begin_open(r, FILE_READ, 0, commit_go);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* LOCK, LOCKT, LOCKU, RELEASE_LOCKOWNER.  Blocking types are asked again by the client (RFC 8881 s.9.6). */
+/*
+ * LOCK, LOCKT, LOCKU, RELEASE_LOCKOWNER.  Blocking types are
+ * asked again by the client (RFC 8881 s.9.6).
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,7 +91,8 @@ static uint32_t by_open(struct state4 *s, struct req *r, struct locking *l)
 	uint32_t st = c->minor ? NFS4_OK : state4_id_client(s, c, a->lock_owner.clientid);
 
 	if (!st)
-		st = state4_seq_by_id(s, &l->seq, r, &a->open_stateid, a->open_seqid, STATE4_OPEN, &o);
+		st = state4_seq_by_id(s, &l->seq, r, &a->open_stateid, a->open_seqid, STATE4_OPEN,
+				      &o);
 	if (!st && !o->owner->confirmed)
 		st = NFS4ERR_BAD_STATEID;
 	if (st)
@@ -97,7 +101,8 @@ static uint32_t by_open(struct state4 *s, struct req *r, struct locking *l)
 	if (w && w->v40 && w->seqid != a->lock_seqid)
 		return NFS4ERR_BAD_SEQID;
 	if (!w)
-		w = state4_owner_new(s, c->client, true, name->owner_val, name->owner_len, a->lock_seqid);
+		w = state4_owner_new(s, c->client, true, name->owner_val, name->owner_len,
+				     a->lock_seqid);
 	if (!w)
 		return no_more(r);
 	l->w = state4_owner_get(w);
@@ -207,8 +212,9 @@ uint32_t v4_lock(struct req *r)
 /* --- LOCKT --- */
 
 /* Under the lock: by our own owners.  *mine: the asker's own locks on the file, pinned, or NULL. */
-static uint32_t test(struct state4 *s, struct req *r, const LOCKT4args *a, const struct state4_range *g,
-		     struct state4_conflict *d, struct state4_open **mine, struct state4_client **courtesy)
+static uint32_t test(struct state4 *s, struct req *r, const LOCKT4args *a,
+		     const struct state4_range *g, struct state4_conflict *d,
+		     struct state4_open **mine, struct state4_client **courtesy)
 {
 	struct v4 *c = v4(r);
 	uint32_t st = c->minor ? NFS4_OK : state4_id_client(s, c, a->owner.clientid);
@@ -220,7 +226,8 @@ static uint32_t test(struct state4 *s, struct req *r, const LOCKT4args *a, const
 	f = st ? NULL : state4_file_find(s, &r->fh);
 	if (!f)
 		return st;
-	w = state4_owner_find(s, c->client, true, a->owner.owner.owner_val, a->owner.owner.owner_len);
+	w = state4_owner_find(s, c->client, true, a->owner.owner.owner_val,
+			      a->owner.owner.owner_len);
 	*mine = w ? state4_open_find(f, w) : NULL;
 	if (*mine)
 		state4_open_get(*mine);
@@ -290,7 +297,8 @@ uint32_t v4_lockt(struct req *r)
 
 /* --- LOCKU --- */
 
-static uint32_t unlock(struct req *r, LOCKU4args *a, struct state4_seq *seq, const struct state4_range *g)
+static uint32_t unlock(struct req *r, LOCKU4args *a, struct state4_seq *seq,
+		       const struct state4_range *g)
 {
 	struct state4 *s = r->env->state;
 	struct state4_conflict none = {0};
@@ -339,14 +347,16 @@ uint32_t v4_locku(struct req *r)
 
 static struct state4_open *first_of(struct state4_owner *w)
 {
-	return (struct state4_open *)((char *)w->opens.next - offsetof(struct state4_open, of_owner));
+	return (struct state4_open *)((char *)w->opens.next -
+				      offsetof(struct state4_open, of_owner));
 }
 
 /* Under the lock. */
 static uint32_t release(struct state4 *s, struct state4_owner *w, struct state4_files **dead)
 {
 	for (struct state4_link *l = w->opens.next; l != &w->opens; l = l->next)
-		if (((struct state4_open *)((char *)l - offsetof(struct state4_open, of_owner)))->ranges.n)
+		if (((struct state4_open *)((char *)l - offsetof(struct state4_open, of_owner)))
+			    ->ranges.n)
 			return NFS4ERR_LOCKS_HELD;
 	state4_owner_get(w);
 	while (!state4_list_empty(&w->opens))

@@ -141,7 +141,10 @@ static uint32_t secinfo(struct req *r, struct v4_target *t)
 {
 	put_flavors(&r->reply, v4_target_opts(r, t));
 	v4_target_fini(t);
-	/* RFC 8881 s.2.6.3.1.1.8: it is consumed, so that nothing is done with it before the flavor is right. */
+	/*
+	 * RFC 8881 s.2.6.3.1.1.8: it is consumed, so that nothing
+	 * is done with it before the flavor is right.
+	 */
 	if (v4(r)->minor)
 		v4_drop_fh(r);
 	return NFS4_OK;

@@ -28,7 +28,8 @@ static bool arguments_ok(const struct v4 *c, struct v4_opening *o)
 		return false;
 	if (c->minor == 0)
 		return !want && o->args.claim.claim < CLAIM_FH &&
-		       !(how->opentype == OPEN4_CREATE && how->openflag4_u.how.mode == EXCLUSIVE4_1);
+		       !(how->opentype == OPEN4_CREATE &&
+			 how->openflag4_u.how.mode == EXCLUSIVE4_1);
 	return WANT_DELEG(want) <= OPEN4_SHARE_ACCESS_WANT_CANCEL &&
 	       !(want & ~(uint32_t)(OPEN4_SHARE_ACCESS_WANT_DELEG_MASK | WANT_WHEN));
 }
@@ -36,12 +37,14 @@ static bool arguments_ok(const struct v4 *c, struct v4_opening *o)
 /* --- whose turn --- */
 
 /* An owner that never confirmed is replaced, whatever its sequence was (RFC 7530 s.16.18.5). */
-static void replace_unconfirmed(struct state4 *s, struct state4_owner *w, struct state4_files **dead)
+static void replace_unconfirmed(struct state4 *s, struct state4_owner *w,
+				struct state4_files **dead)
 {
 	state4_owner_get(w);
 	while (!state4_list_empty(&w->opens)) {
-		struct state4_open *o = (struct state4_open *)((char *)w->opens.next -
-							       offsetof(struct state4_open, of_owner));
+		struct state4_open *o =
+			(struct state4_open *)((char *)w->opens.next -
+					       offsetof(struct state4_open, of_owner));
 
 		state4_open_drop(s, o, false, dead);
 	}
@@ -50,7 +53,8 @@ static void replace_unconfirmed(struct state4 *s, struct state4_owner *w, struct
 	state4_owner_put(w);
 }
 
-static uint32_t take_turn(struct state4 *s, struct v4 *c, struct v4_opening *o, struct state4_files **dead)
+static uint32_t take_turn(struct state4 *s, struct v4 *c, struct v4_opening *o,
+			  struct state4_files **dead)
 {
 	const open_owner4 *name = &o->args.owner;
 	uint32_t st = state4_id_client(s, c, name->clientid);
@@ -59,14 +63,15 @@ static uint32_t take_turn(struct state4 *s, struct v4 *c, struct v4_opening *o, 
 	if (st)
 		return st;
 	do {
-		w = state4_owner_find(s, c->client, false, name->owner.owner_val, name->owner.owner_len);
+		w = state4_owner_find(s, c->client, false, name->owner.owner_val,
+				      name->owner.owner_len);
 		if (w && !w->confirmed && !w->busy) {
 			replace_unconfirmed(s, w, dead);
 			w = NULL;
 		}
 		if (!w)
-			w = state4_owner_new(s, c->client, false, name->owner.owner_val, name->owner.owner_len,
-					     o->args.seqid);
+			w = state4_owner_new(s, c->client, false, name->owner.owner_val,
+					     name->owner.owner_len, o->args.seqid);
 		if (!w)
 			return NFS4ERR_RESOURCE;
 		st = state4_seq_take(s, &o->seq, w, o->args.seqid);
@@ -118,7 +123,8 @@ static uint32_t decode_attrs(struct req *r, struct v4_opening *o)
 		return NFS4_OK;
 	if (how->mode != EXCLUSIVE4_1)
 		return v4_sattr_decode(r, &how->createhow4_u.createattrs, V4_SATTR_NEW, &o->attrs);
-	st = v4_sattr_decode(r, &how->createhow4_u.ch_createboth.cva_attrs, V4_SATTR_NEW, &o->attrs);
+	st = v4_sattr_decode(r, &how->createhow4_u.ch_createboth.cva_attrs, V4_SATTR_NEW,
+			     &o->attrs);
 	/* The times may be needed for the verifier: suppattr_exclcreat is without them. */
 	if (!st && (o->attrs.s.set_atime != SATTR_LEAVE || o->attrs.s.set_mtime != SATTR_LEAVE))
 		st = NFS4ERR_INVAL;
@@ -146,12 +152,14 @@ static struct state4_owner *owner_of(struct state4 *s, struct req *r, struct v4_
 	if (w)
 		return w->gone ? NULL : w;
 	w = state4_owner_find(s, c->client, false, name->owner.owner_val, name->owner.owner_len);
-	return w ? w : state4_owner_new(s, c->client, false, name->owner.owner_val, name->owner.owner_len, 0);
+	return w ? w
+		 : state4_owner_new(s, c->client, false, name->owner.owner_val,
+				    name->owner.owner_len, 0);
 }
 
 /* Under the lock: the modes fit; takes o->file for the open, or has it put.  `uid`: who opens. */
-static uint32_t give(struct state4 *s, struct v4_opening *o, struct state4_owner *w, struct state4_file *f,
-		     struct state4_open *op, uint32_t uid, struct grant *g)
+static uint32_t give(struct state4 *s, struct v4_opening *o, struct state4_owner *w,
+		     struct state4_file *f, struct state4_open *op, uint32_t uid, struct grant *g)
 {
 	struct file *was;
 
@@ -311,7 +319,8 @@ static uint32_t carry_out(struct req *r, struct v4_opening *o)
 	 * In stable storage before there is anything to reclaim; when that cannot be had the
 	 * client is served all the same, and the log says so.
 	 */
-	if (!st && (v4(r)->minor > 0 || o->seq.owner->confirmed || o->args.claim.claim == CLAIM_PREVIOUS))
+	if (!st &&
+	    (v4(r)->minor > 0 || o->seq.owner->confirmed || o->args.claim.claim == CLAIM_PREVIOUS))
 		state4_client_record(r->env->state, v4(r)->client);
 	if (!st)
 		st = grant(r, o, &g);

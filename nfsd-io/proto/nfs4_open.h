@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What OPEN's parts share: nfs4_open.c (whose turn, what is granted) and nfs4_opening.c (the file). */
+/*
+ * What OPEN's parts share: nfs4_open.c (whose turn, what is granted) and nfs4_opening.c (the file).
+ */
 #ifndef PROTO_NFS4_OPEN_H
 #define PROTO_NFS4_OPEN_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What comes after OPEN: OPEN_CONFIRM, OPEN_DOWNGRADE, CLOSE; FREE_STATEID, TEST_STATEID, DELEGRETURN. */
+/*
+ * What comes after OPEN: OPEN_CONFIRM, OPEN_DOWNGRADE,
+ * CLOSE; FREE_STATEID, TEST_STATEID, DELEGRETURN.
+ */
 #include <string.h>
 
 #include "nfsd-io/proto/nfs4_open.h"
@@ -92,7 +95,8 @@ uint32_t v4_open_downgrade(struct req *r)
 	deny = cursor_get_u32(&r->args);
 	if (v4(r)->minor > 0)
 		access &= ~(uint32_t)OPEN4_SHARE_ACCESS_WANT_DELEG_MASK;
-	if (!cursor_ok(&r->args) || !access || access > OPEN4_SHARE_ACCESS_BOTH || deny > OPEN4_SHARE_DENY_BOTH)
+	if (!cursor_ok(&r->args) || !access || access > OPEN4_SHARE_ACCESS_BOTH ||
+	    deny > OPEN4_SHARE_DENY_BOTH)
 		return NFS4ERR_BADXDR;
 	state4_lock(s);
 	st = state4_seq_by_id(s, &seq, r, &id, seqid, STATE4_OPEN, &o);

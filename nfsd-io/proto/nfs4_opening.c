@@ -77,7 +77,9 @@ static uint32_t create(struct req *r, struct v4_opening *o, const char *name)
 {
 	createhow4 *how = &o->args.openhow.openflag4_u.how;
 	struct act_create c = {
-		.how = how->mode == UNCHECKED4 ? ACT_UNCHECKED : how->mode == GUARDED4 ? ACT_GUARDED : ACT_EXCLUSIVE,
+		.how = how->mode == UNCHECKED4 ? ACT_UNCHECKED
+		       : how->mode == GUARDED4 ? ACT_GUARDED
+					       : ACT_EXCLUSIVE,
 		.attrs = how->mode == EXCLUSIVE4 ? NULL : &o->attrs.s,
 		.leave_size = true,
 	};
@@ -108,7 +110,8 @@ static uint32_t finish_name(struct req *r, struct v4_opening *o, const char *nam
 	if (!err && o->created)
 		err = act_finish(r, name, o->fd, &o->fh);
 	else if (!err)
-		err = handle_of_child(r->env->key, r->export->root, r->file->path_fd, name, o->fd, &o->fh);
+		err = handle_of_child(r->env->key, r->export->root, r->file->path_fd, name, o->fd,
+				      &o->fh);
 	if (!err)
 		err = handle_decode(r->env->key, o->fh.data, o->fh.len, &o->parts);
 	o->after = dir_change(r);
@@ -118,7 +121,8 @@ static uint32_t finish_name(struct req *r, struct v4_opening *o, const char *nam
 /* There are directories only. */
 static uint32_t in_pseudo(struct req *r, const char *name)
 {
-	const struct pseudo_node *here = pseudo_current(r), *n = here ? pseudo_child(here, name) : NULL;
+	const struct pseudo_node *here = pseudo_current(r),
+				 *n = here ? pseudo_child(here, name) : NULL;
 
 	return n && pseudo_visible(r, n) ? NFS4ERR_ISDIR : NFS4ERR_NOENT;
 }

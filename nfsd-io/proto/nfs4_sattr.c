@@ -81,7 +81,8 @@ static uint32_t get_value(struct req *r, struct cursor *c, unsigned attr, struct
 	}
 }
 
-static uint32_t check_asked(uint32_t minor, const struct v4_attrs *a, bool beyond, enum v4_sattr_use use)
+static uint32_t check_asked(uint32_t minor, const struct v4_attrs *a, bool beyond,
+			    enum v4_sattr_use use)
 {
 	struct v4_attrs known;
 
@@ -98,8 +99,8 @@ static uint32_t check_asked(uint32_t minor, const struct v4_attrs *a, bool beyon
 	return NFS4_OK;
 }
 
-static uint32_t decode(struct req *r, bool beyond, const uint8_t *vals, uint32_t len, enum v4_sattr_use use,
-		       struct v4_sattr *out)
+static uint32_t decode(struct req *r, bool beyond, const uint8_t *vals, uint32_t len,
+		       enum v4_sattr_use use, struct v4_sattr *out)
 {
 	uint32_t status = check_asked(v4(r)->minor, &out->asked, beyond, use), first = NFS4_OK;
 	struct cursor c;
@@ -119,7 +120,8 @@ static uint32_t decode(struct req *r, bool beyond, const uint8_t *vals, uint32_t
 	return first ? first : status_nfs4(sattr_check(&out->s));
 }
 
-uint32_t v4_sattr_decode(struct req *r, const fattr4 *in, enum v4_sattr_use use, struct v4_sattr *out)
+uint32_t v4_sattr_decode(struct req *r, const fattr4 *in, enum v4_sattr_use use,
+			 struct v4_sattr *out)
 {
 	bool beyond = false;
 
@@ -130,8 +132,8 @@ uint32_t v4_sattr_decode(struct req *r, const fattr4 *in, enum v4_sattr_use use,
 		else if (in->attrmask.bitmap4_val[i])
 			beyond = true;
 	}
-	return decode(r, beyond, (const uint8_t *)in->attr_vals.attrlist4_val, in->attr_vals.attrlist4_len, use,
-		      out);
+	return decode(r, beyond, (const uint8_t *)in->attr_vals.attrlist4_val,
+		      in->attr_vals.attrlist4_len, use, out);
 }
 
 uint32_t v4_sattr_get(struct req *r, struct cursor *c, enum v4_sattr_use use, struct v4_sattr *out)
@@ -177,8 +179,11 @@ static uint32_t set_size(struct req *r, const stateid4 *id, uint64_t size)
 	if (status)
 		return status;
 	if (f) {
-		/* Opened for writing: that was when permission was asked for, of whoever opened it. */
-		err = v4_permit(r, f, STATE4_WRITE, v->open ? state4_open_uid(v->open) : STATE4_UIDS);
+		/*
+		 * Opened for writing: that was when permission was asked for, of whoever opened it.
+		 */
+		err = v4_permit(r, f, STATE4_WRITE,
+				v->open ? state4_open_uid(v->open) : STATE4_UIDS);
 		if (!err)
 			err = act_as_caller(r);
 		if (!err && ftruncate(f->fd, (off_t)size))
@@ -193,7 +198,8 @@ static uint32_t set_size(struct req *r, const stateid4 *id, uint64_t size)
 	return status_nfs4(err);
 }
 
-static uint32_t change(struct req *r, const stateid4 *id, const struct v4_sattr *a, struct v4_attrs *set)
+static uint32_t change(struct req *r, const stateid4 *id, const struct v4_sattr *a,
+		       struct v4_attrs *set)
 {
 	int fd = r->file->path_fd, err;
 	uint32_t status = NFS4_OK;

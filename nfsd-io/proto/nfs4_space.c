@@ -56,7 +56,8 @@ static uint32_t open_anew(struct req *r, enum state4_use use, struct file **out)
 uint32_t v4_file_by_id(struct req *r, const stateid4 *id, enum state4_use use, struct file **out)
 {
 	struct v4 *v = v4(r);
-	uint32_t status = state4_io(r, id, use, out), opener = v->open ? state4_open_uid(v->open) : STATE4_UIDS;
+	uint32_t status = state4_io(r, id, use, out),
+		 opener = v->open ? state4_open_uid(v->open) : STATE4_UIDS;
 
 	/* The file is counted: it stays open without the open. */
 	if (v->open)

@@ -25,7 +25,8 @@ static bool another_export(struct req *r, const struct stat *st, struct v4_targe
 	for (unsigned i = 0; i < r->table->n; i++) {
 		struct export *e = &r->table->exports[i];
 
-		if (e == r->export || !e->root || e->root->ino != st->st_ino || e->root->dev != st->st_dev)
+		if (e == r->export || !e->root || e->root->ino != st->st_ino ||
+		    e->root->dev != st->st_dev)
 			continue;
 		t->client = pseudo_usable(r, e);
 		t->export = e;
@@ -61,7 +62,8 @@ int v4_target_below(struct req *r, int dirfd, const char *name, struct v4_target
 		return cross_mount(r, dirfd, name, t);
 	if (t->fd < 0)
 		return t->fd;
-	if (r->table->n > 1 && !fstat(t->fd, &st) && S_ISDIR(st.st_mode) && another_export(r, &st, t)) {
+	if (r->table->n > 1 && !fstat(t->fd, &st) && S_ISDIR(st.st_mode) &&
+	    another_export(r, &st, t)) {
 		v4_target_fini(t);
 		return 0;
 	}
@@ -109,7 +111,9 @@ uint32_t v4_target_name(struct req *r, const char *name, struct v4_target *t)
 
 /* --- up --- */
 
-/* The real directory that the node is, below the root of the export `a` stands for: as the server. */
+/*
+ * The real directory that the node is, below the root of the export `a` stands for: as the server.
+ */
 static int dir_below(const struct pseudo_node *a, const struct pseudo_node *n)
 {
 	int up, fd;

@@ -12,8 +12,10 @@
 struct v4_target {
 	const struct pseudo_node *node; /* or: */
 	struct export *export;
-	const struct export_client *client; /* the caller's entry of `export`; NULL: the request's own */
-	int fd;				    /* O_PATH, to be closed by v4_target_fini(); -1: a node, or the export's root */
+	/* the caller's entry of `export`; NULL: the request's own */
+	const struct export_client *client;
+	/* O_PATH, to be closed by v4_target_fini(); -1: a node, or the export's root */
+	int fd;
 	struct fh fh;			    /* of `fd` */
 };
 

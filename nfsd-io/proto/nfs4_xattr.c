@@ -67,7 +67,8 @@ static bool ours(const char *name)
 
 static uint32_t put_value(struct req *r, const struct xattr *x, void *buf)
 {
-	ssize_t n = ours(x->name) ? (errno = ENODATA, -1) : getxattr(x->path, x->name, buf, VALUE_MAX);
+	ssize_t n =
+		ours(x->name) ? (errno = ENODATA, -1) : getxattr(x->path, x->name, buf, VALUE_MAX);
 	uint32_t status = n < 0 ? status_nfs4(-errno) : v4_room(r, 4 + (((uint32_t)n + 3) & ~3u));
 
 	if (!status)
@@ -98,7 +99,8 @@ uint32_t v4_getxattr(struct req *r)
 
 static int stable(struct req *r)
 {
-	return S_ISREG(r->file->type) || S_ISDIR(r->file->type) ? act_stable(r, r->file->path_fd) : 0;
+	return S_ISREG(r->file->type) || S_ISDIR(r->file->type) ? act_stable(r, r->file->path_fd)
+								: 0;
 }
 
 /* What is left when the system call, made as the caller, has returned `rc`. */
@@ -115,8 +117,9 @@ static uint32_t changed(struct req *r, int rc, uint64_t before)
 
 uint32_t v4_setxattr(struct req *r)
 {
-	static const int flags[] = {
-		[SETXATTR4_EITHER] = 0, [SETXATTR4_CREATE] = XATTR_CREATE, [SETXATTR4_REPLACE] = XATTR_REPLACE};
+	static const int flags[] = {[SETXATTR4_EITHER] = 0,
+				    [SETXATTR4_CREATE] = XATTR_CREATE,
+				    [SETXATTR4_REPLACE] = XATTR_REPLACE};
 	uint32_t how = cursor_get_u32(&r->args), len, status;
 	const uint8_t *value;
 	struct xattr x;
@@ -166,7 +169,8 @@ static bool listed(const char *name)
  * Names from number `cookie` on, as many as `room` bytes hold.  A cookie counts names: when some
  * are removed between two calls others may be passed over, as everywhere.
  */
-static uint32_t put_names(struct req *r, const char *list, size_t len, uint64_t cookie, uint32_t room)
+static uint32_t put_names(struct req *r, const char *list, size_t len, uint64_t cookie,
+			  uint32_t room)
 {
 	uint64_t at = 0;
 	uint32_t n = 0, used = 0, need;
@@ -214,7 +218,8 @@ static uint32_t list(struct req *r, const struct xattr *x, char *buf, uint64_t c
 	if (max < LIST_OVERHEAD)
 		return NFS4ERR_TOOSMALL;
 	status = v4_room(r, max);
-	return status ? status : put_names(r, buf, n < 0 ? 0 : (size_t)n, cookie, max - LIST_OVERHEAD);
+	return status ? status
+		      : put_names(r, buf, n < 0 ? 0 : (size_t)n, cookie, max - LIST_OVERHEAD);
 }
 
 uint32_t v4_listxattrs(struct req *r)

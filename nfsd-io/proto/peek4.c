@@ -8,9 +8,38 @@
 
 /* Numbers, so that this file needs no codec. */
 enum {
-	ACCESS = 3, CLOSE, COMMIT, CREATE, GETATTR = 9, GETFH, LINK, LOOKUP = 15, LOOKUPP, NVERIFY, OPEN,
-	OPEN_CONFIRM = 20, OPEN_DOWNGRADE, PUTFH, PUTPUBFH, PUTROOTFH, READ, READDIR, READLINK, REMOVE, RENAME, RENEW,
-	RESTOREFH, SAVEFH, SECINFO, SETATTR, VERIFY = 37, WRITE, SEQUENCE = 53, READ_PLUS = 68, SEEK, NOPS,
+	ACCESS = 3,
+	CLOSE,
+	COMMIT,
+	CREATE,
+	GETATTR = 9,
+	GETFH,
+	LINK,
+	LOOKUP = 15,
+	LOOKUPP,
+	NVERIFY,
+	OPEN,
+	OPEN_CONFIRM = 20,
+	OPEN_DOWNGRADE,
+	PUTFH,
+	PUTPUBFH,
+	PUTROOTFH,
+	READ,
+	READDIR,
+	READLINK,
+	REMOVE,
+	RENAME,
+	RENEW,
+	RESTOREFH,
+	SAVEFH,
+	SECINFO,
+	SETATTR,
+	VERIFY = 37,
+	WRITE,
+	SEQUENCE = 53,
+	READ_PLUS = 68,
+	SEEK,
+	NOPS,
 };
 
 /*
@@ -18,11 +47,14 @@ enum {
  * has behind its owner.  NULL: not walked over.
  */
 static const char *const shapes[NOPS] = {
-	[ACCESS] = "4", [CLOSE] = "4s", [COMMIT] = "84", [GETATTR] = "b", [GETFH] = "", [LINK] = "o", [LOOKUP] = "o",
-	[LOOKUPP] = "", [NVERIFY] = "bo", [OPEN] = "4448oO", [OPEN_CONFIRM] = "s4", [OPEN_DOWNGRADE] = "s444",
-	[PUTFH] = "o", [PUTPUBFH] = "", [PUTROOTFH] = "", [READ] = "s84", [READDIR] = "8844b", [READLINK] = "",
-	[REMOVE] = "o", [RENAME] = "oo", [RENEW] = "8", [RESTOREFH] = "", [SAVEFH] = "", [SECINFO] = "o",
-	[SETATTR] = "sbo", [VERIFY] = "bo", [SEQUENCE] = "s4444", [READ_PLUS] = "s84", [SEEK] = "s84",
+	[ACCESS] = "4",      [CLOSE] = "4s",    [COMMIT] = "84",       [GETATTR] = "b",
+	[GETFH] = "",        [LINK] = "o",      [LOOKUP] = "o",        [LOOKUPP] = "",
+	[NVERIFY] = "bo",    [OPEN] = "4448oO", [OPEN_CONFIRM] = "s4", [OPEN_DOWNGRADE] = "s444",
+	[PUTFH] = "o",       [PUTPUBFH] = "",   [PUTROOTFH] = "",      [READ] = "s84",
+	[READDIR] = "8844b", [READLINK] = "",   [REMOVE] = "o",        [RENAME] = "oo",
+	[RENEW] = "8",       [RESTOREFH] = "",  [SAVEFH] = "",         [SECINFO] = "o",
+	[SETATTR] = "sbo",   [VERIFY] = "bo",   [SEQUENCE] = "s4444",  [READ_PLUS] = "s84",
+	[SEEK] = "s84",
 };
 
 struct walk {
@@ -139,7 +171,8 @@ static bool skip(struct walk *w)
 	return shape;
 }
 
-enum peek4 peek4_payload(const uint8_t *args, size_t len, size_t *at, uint32_t *bytes, uint64_t *offset)
+enum peek4 peek4_payload(const uint8_t *args, size_t len, size_t *at, uint32_t *bytes,
+			 uint64_t *offset)
 {
 	struct walk w;
 

@@ -21,7 +21,8 @@ enum peek4 { PEEK4_MORE, PEEK4_PLAIN, PEEK4_PAYLOAD };
  * `args`: `len` bytes from COMPOUND's arguments on.  PAYLOAD: the data of the first WRITE with any
  * begin at *at, `bytes` of them go to file offset *offset.  MORE: not to be told yet.
  */
-enum peek4 peek4_payload(const uint8_t *args, size_t len, size_t *at, uint32_t *bytes, uint64_t *offset);
+enum peek4 peek4_payload(const uint8_t *args, size_t len, size_t *at, uint32_t *bytes,
+			 uint64_t *offset);
 /* Bytes of data or entries that READ, READ_PLUS and READDIR ask for, at most `max`. */
 uint32_t peek4_demand(const uint8_t *args, size_t len, uint32_t max);
 

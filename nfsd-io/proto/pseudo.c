@@ -77,7 +77,8 @@ void pseudo_free(struct pseudo *p)
 	free(p);
 }
 
-static struct pseudo_node *node_new(struct pseudo_node *parent, const char *name, uint32_t len, uint64_t id)
+static struct pseudo_node *node_new(struct pseudo_node *parent, const char *name, uint32_t len,
+				    uint64_t id)
 {
 	struct pseudo_node *n = calloc(1, sizeof(*n) + len + 1), **list;
 	unsigned at;

@@ -71,6 +71,7 @@ uint32_t pseudo_enter_export(struct req *r, struct export *e, const struct expor
 const struct pseudo_node *pseudo_current(struct req *r);
 /* Attributes of the current node; those of any, and its handle in `fh`: 0 or -errno. */
 uint32_t pseudo_object(struct req *r, struct v4_object *o);
-int pseudo_attributes(struct req *r, const struct pseudo_node *n, struct fh *fh, struct v4_object *o);
+int pseudo_attributes(struct req *r, const struct pseudo_node *n, struct fh *fh,
+		      struct v4_object *o);
 
 #endif

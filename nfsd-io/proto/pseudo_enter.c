@@ -31,7 +31,8 @@ static const struct pseudo *tree(struct req *r)
 	return r->table ? pseudo_of(r->table) : NULL;
 }
 
-static int handle_of_node(struct req *r, const struct pseudo_node *n, struct handle_parts *p, struct fh *fh)
+static int handle_of_node(struct req *r, const struct pseudo_node *n, struct handle_parts *p,
+			  struct fh *fh)
 {
 	*p = (struct handle_parts){.kind = HANDLE_PSEUDO, .klen = sizeof(n->id)};
 	memcpy(p->kdata, &n->id, sizeof(n->id));
@@ -118,7 +119,8 @@ const struct pseudo_node *pseudo_current(struct req *r)
 	return p ? pseudo_find(p, id) : NULL;
 }
 
-int pseudo_attributes(struct req *r, const struct pseudo_node *n, struct fh *fh, struct v4_object *o)
+int pseudo_attributes(struct req *r, const struct pseudo_node *n, struct fh *fh,
+		      struct v4_object *o)
 {
 	const struct pseudo *p = tree(r);
 	struct timespec built = pseudo_built(p);

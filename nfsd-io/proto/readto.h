@@ -13,9 +13,9 @@ uint32_t readto_clip(const struct req *r, uint32_t count);
 
 /*
  * Read r->io.read.offset, count (clipped, not 0, offset <= INT64_MAX) of r->file.  For a step that
- * then returns STEP_WAIT: done(r) is called later, r still in WAIT with nothing outstanding of this,
- * and must resume it; r->io.read.io.res, eof and the attributes are the results.
- * may_pipe: the bytes are only to be sent, as the reply's payload; else they are in memory at io.read.data.
+ * then returns STEP_WAIT: done(r) is called later, r still in WAIT with nothing outstanding of
+ * this, and must resume it; r->io.read.io.res, eof and the attributes are the results.  may_pipe:
+ * the bytes are only to be sent, as the reply's payload; else they are in memory at io.read.data.
  */
 void readto_start(struct req *r, bool may_pipe, void (*done)(struct req *r));
 

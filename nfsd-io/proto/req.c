@@ -254,8 +254,8 @@ static void log_slow(const struct req *r)
 
 	if (ns > r->env->slow_ns)
 		r->env->log(r->env->arg, LOG_WARNING, "slow: %s from %s on %s took %llu ms",
-			    r->proc ? r->proc->name : "call", r->owner->peer.text, r->export ? r->export->path : "-",
-			    (unsigned long long)(ns / 1000000));
+			    r->proc ? r->proc->name : "call", r->owner->peer.text,
+			    r->export ? r->export->path : "-", (unsigned long long)(ns / 1000000));
 }
 
 /* The reply is whole: remember it for a retransmission, hand it over. */
@@ -409,7 +409,8 @@ void req_call_move(struct req *r, struct buf *b)
 	r->call_max = (uint32_t)b->size;
 }
 
-static enum req_peek peek_write4(const uint8_t *buf, size_t len, size_t args, struct req_payload *out)
+static enum req_peek peek_write4(const uint8_t *buf, size_t len, size_t args,
+				 struct req_payload *out)
 {
 	switch (peek4_payload(buf + args, len - args, &out->at, &out->len, &out->offset)) {
 	case PEEK4_MORE:

@@ -56,7 +56,8 @@ struct req_stats {
 	_Atomic uint64_t v4_errors[REQ_OPS_MAX];
 	_Atomic uint64_t compounds;
 	_Atomic uint64_t mount_calls, rejected, garbage, bad_handles, stale_handles, jukebox;
-	_Atomic uint64_t payload_copied, payload_in_place, payload_spliced; /* WRITE payload bytes */
+	/* WRITE payload bytes */
+	_Atomic uint64_t payload_copied, payload_in_place, payload_spliced;
 	_Atomic uint64_t payload_unpiped; /* WRITEs received into a pipe and taken out again */
 	_Atomic uint64_t bytes_in, bytes_out;
 	_Atomic uint64_t pipe_given_up; /* READs begun into a pipe and done again into a buffer */
@@ -91,7 +92,8 @@ struct proto_env {
 	/* Supplementary groups of `uid` (manage-gids); blocking; 0 or -errno; *gids malloc'd. */
 	int (*groups)(void *arg, uid_t uid, gid_t gid, gid_t **gids, unsigned *n);
 	/* One log line, rate-limited by the server. */
-	void (*log)(void *arg, int priority, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+	void (*log)(void *arg, int priority, const char *fmt, ...)
+		__attribute__((format(printf, 3, 4)));
 	void *arg;
 };
 
@@ -103,8 +105,8 @@ struct req_owner {
 	/* The reply is ready (r->state == REQ_SEND), or there is none (r->drop). */
 	void (*reply)(struct req_owner *o, struct req *r);
 	/*
-	 * A READ is planned (io->plan, one segment) and its payload only to be sent: a pipe for that
-	 * segment, borrowed, or NULL: a buffer is better.  May be NULL: never a pipe.
+	 * A READ is planned (io->plan, one segment) and its payload only to be sent: a pipe for
+	 * that segment, borrowed, or NULL: a buffer is better.  May be NULL: never a pipe.
 	 */
 	struct pipe *(*pipe)(struct req_owner *o, const struct read_io *io);
 	/*
@@ -117,8 +119,11 @@ struct req_owner {
 	struct peer peer;
 	uint64_t conn; /* number, unique for the process's life */
 	_Atomic bool remembered; /* calls of it are in the replay cache */
-	_Atomic bool carries; /* NFSv4 may call the client out of it: state4_back_lost() when it ends; never cleared */
-	/* Which entry of an export this peer matches, for the table of `generation` (see access.h). */
+	/* NFSv4 may call the client out of it: state4_back_lost() when it ends; never cleared */
+	_Atomic bool carries;
+	/*
+	 * Which entry of an export this peer matches, for the table of `generation` (see access.h).
+	 */
 	uint64_t generation;
 	struct req_match {
 		uint32_t root_id;
@@ -140,7 +145,8 @@ struct req {
 	unsigned inflight;	/* operations or jobs outstanding; 0 in FREE */
 	req_step *step;		/* what runs next */
 	void (*work)(struct req *r); /* of the offload job */
-	void (*fini)(struct req *r); /* frees what a procedure keeps in proc_data; by req_retire() */
+	/* frees what a procedure keeps in proc_data; by req_retire() */
+	void (*fini)(struct req *r);
 	bool drop;		/* no reply is to be sent */
 
 	const struct proto_env *env;
@@ -154,7 +160,8 @@ struct req {
 	uint32_t call_len;	/* bytes in call[] */
 	uint32_t call_max;	/* ... that fit */
 	uint8_t call_buf[REQ_CALL_MAX];
-	struct buf *call_large;	/* COMPOUND: of a call longer than call_buf; returned by req_retire() */
+	/* COMPOUND: of a call longer than call_buf; returned by req_retire() */
+	struct buf *call_large;
 	uint32_t record_len;	/* bytes of the whole record, payload included */
 	struct buf *payload;	/* WRITE: where the opaque data was received, or NULL */
 	struct pipe *payload_pipe; /* ... or spliced into; borrowed, returned by req_retire() */
@@ -183,7 +190,8 @@ struct req {
 	uint8_t *big;		    /* malloc'd reply buffer when reply_buf is too small */
 	struct buf *data_buf;	    /* borrowed; returned by req_retire() */
 	struct pipe *data_pipe;	    /* borrowed; returned by req_retire() */
-	const uint8_t *data;	    /* opaque bytes after the reply header, not copied; NULL: what is in data_pipe */
+	/* opaque bytes after the reply header, not copied; NULL: what is in data_pipe */
+	const uint8_t *data;
 	uint32_t data_len;
 	const struct root_io *data_io; /* of READ data: the export's settings; else NULL */
 	void (*read_done)(struct req *r); /* readto.h's */
@@ -199,7 +207,7 @@ struct req {
 	union {
 		uint64_t words[96];
 		void *ptr;
-	} proc_data;		    /* a procedure's own, zeroed at PARSE; static_assert that it fits */
+	} proc_data; /* a procedure's own, zeroed at PARSE; static_assert that it fits */
 };
 
 /* Asserts that the edge is one of the five above. */
@@ -222,7 +230,10 @@ enum req_step_result req_offload(struct req *r, void (*fn)(struct req *), req_st
 /* The owner is about to go and has no requests left: drop what it remembered for them. */
 void req_owner_fini(struct req_owner *o);
 
-/* The reply was sent, or never will be: returns every buffer, file and reference; -> FREE.  Asserts inflight == 0. */
+/*
+ * The reply was sent, or never will be: returns every buffer, file
+ * and reference; -> FREE.  Asserts inflight == 0.
+ */
 void req_retire(struct req *r);
 
 /* The payload stands apart from call[], in memory or in a pipe. */
@@ -259,11 +270,14 @@ enum req_peek { REQ_PEEK_MORE, REQ_PEEK_PLAIN, REQ_PEEK_PAYLOAD };
 struct req_payload {
 	size_t at;	 /* call bytes before the payload, its length word included */
 	uint32_t len;	 /* bytes of opaque data */
-	uint64_t offset; /* file offset it goes to: base + offset mod 4096 is where it is received */
+	/* file offset it goes to: base + offset mod 4096 is where it is received */
+	uint64_t offset;
 	bool more;	 /* arguments may follow behind its pad: they go to call[] */
 };
 enum req_peek req_peek_payload(const uint8_t *buf, size_t len, struct req_payload *out);
-/* May the call in buf[0..len) be longer than call_buf, its WRITE data apart?  Then req_call_move(). */
+/*
+ * May the call in buf[0..len) be longer than call_buf, its WRITE data apart?  Then req_call_move().
+ */
 bool req_call_may_grow(const uint8_t *buf, size_t len);
 /* What is in call[] moves to `b`, which the request takes. */
 void req_call_move(struct req *r, struct buf *b);

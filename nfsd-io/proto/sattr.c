@@ -71,7 +71,10 @@ static int apply_mode(int fd, mode_t mode)
 	/* fchmod() refuses O_PATH descriptors. */
 	act_proc_path(path, fd);
 	err = chmod(path, mode & 07777) ? -errno : 0;
-	/* A link's mode means nothing, and the kernel has none to set: taken for set, as knfsd does. */
+	/*
+	 * A link's mode means nothing, and the kernel has none
+	 * to set: taken for set, as knfsd does.
+	 */
 	return err == -EOPNOTSUPP && is_link(fd) ? 0 : err;
 }
 

@@ -17,7 +17,11 @@ enum sattr_time { SATTR_LEAVE, SATTR_SERVER, SATTR_CLIENT };
 
 struct sattr {
 	bool set_mode, set_uid, set_gid, set_size;
-	bool have_umask; /* take `umask` off the mode of a new object, unless its directory has a default ACL (RFC 8275) */
+	/*
+	 * take `umask` off the mode of a new object, unless its
+	 * directory has a default ACL (RFC 8275)
+	 */
+	bool have_umask;
 	mode_t mode, umask;
 	uid_t uid;
 	gid_t gid;

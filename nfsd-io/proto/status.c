@@ -5,7 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* nfsstat3 (RFC 1813 s.2.6), nfsstat4 (RFC 8881 s.15.1) and mountstat3 (s.5.1.5); numbers, so that this file needs no codec. */
+/*
+ * nfsstat3 (RFC 1813 s.2.6), nfsstat4 (RFC 8881 s.15.1) and mountstat3
+ * (s.5.1.5); numbers, so that this file needs no codec.
+ */
 enum {
 	ST_PERM = 1,
 	ST_NOENT = 2,

@@ -15,7 +15,10 @@ static unsigned length(uint8_t b)
 	return b >= 0xf0 && b < 0xf5 ? 4 : 0;
 }
 
-/* Is the second byte one that makes neither an overlong form, a surrogate nor too high a code point? */
+/*
+ * Is the second byte one that makes neither an overlong form,
+ * a surrogate nor too high a code point?
+ */
 static bool second_ok(uint8_t first, uint8_t second)
 {
 	switch (first) {

@@ -42,10 +42,13 @@ struct state4_slot;
 struct state4_open;
 
 /* What an operation may answer besides an nfsstat4. */
-#define V4_ELSEWHERE 0xffff0001u /* cannot be done on this kind of thread: call me again on the other */
-#define V4_STEP 0xffff0002u	 /* worker only: r->step runs next; a later step ends with v4_over() */
+/* cannot be done on this kind of thread: call me again on the other */
+#define V4_ELSEWHERE 0xffff0001u
+/* worker only: r->step runs next; a later step ends with v4_over() */
+#define V4_STEP 0xffff0002u
 #define V4_DROP 0xffff0003u	 /* there is no reply */
-#define V4_REPLAY 0xffff0004u	 /* SEQUENCE: all of COMPOUND4res stands in r->reply now; the COMPOUND is over, no slot is held */
+/* SEQUENCE: all of COMPOUND4res stands in r->reply now; the COMPOUND is over, no slot is held */
+#define V4_REPLAY 0xffff0004u
 
 /* Flags of an operation. */
 enum {
@@ -54,7 +57,8 @@ enum {
 	V4_NEEDS_FH = 4, /* NFS4ERR_NOFILEHANDLE without a current filehandle */
 	V4_NEEDS_SAVED = 8,
 	V4_CHANGES = 16, /* not idempotent: 4.0 keeps the reply in the duplicate-request cache */
-	V4_MODIFIES = 32, /* the file system: NFS4ERR_ROFS on the pseudo file system and on ro exports */
+	/* the file system: NFS4ERR_ROFS on the pseudo file system and on ro exports */
+	V4_MODIFIES = 32,
 	V4_SESSIONLESS = 64, /* 4.1+: may be the one operation of a COMPOUND without SEQUENCE */
 	V4_NO_PSEUDO = 128, /* means nothing on the pseudo file system: `pseudo_status` */
 };
@@ -64,7 +68,10 @@ struct v4_op {
 	const char *name;
 	uint8_t minor_first, minor_last; /* before: NFS4ERR_OP_ILLEGAL; after: NOTSUPP */
 	unsigned flags;
-	uint32_t result_max; /* bytes of result behind the status, for the check before the act; 0: run() calls v4_room() */
+	/*
+	 * bytes of result behind the status, for the check before the act; 0: run() calls v4_room()
+	 */
+	uint32_t result_max;
 	uint32_t pseudo_status; /* V4_NO_PSEUDO: the answer there */
 	/*
 	 * Decode from r->args, act, encode the result behind the status into r->reply; returns an
@@ -96,31 +103,40 @@ struct v4 {
 	uint32_t minor, nops, at; /* announced; index of the one in hand */
 	uint32_t op;		  /* its number */
 	bool worker;		  /* on the worker's thread now */
-	bool have_fh;		  /* parts.kind HANDLE_PSEUDO: a node of the pseudo file system, no export */
+	/* parts.kind HANDLE_PSEUDO: a node of the pseudo file system, no export */
+	bool have_fh;
 	bool error_body;	  /* set by an operation whose error carries a result */
 	bool have_id;		  /* a current stateid (RFC 8881 s.16.2.3.1.2) */
 	stateid4 id;
 	struct v4_saved saved;
-	uint32_t room;		  /* bytes the whole reply may have (4.1: the session's limit, RPC header included) */
+	/* bytes the whole reply may have (4.1: the session's limit, RPC header included) */
+	uint32_t room;
 	bool keep;		  /* the slot keeps the reply: it must be in one piece */
-	bool to_cache;		  /* that is ca_maxresponsesize_cached: more is REP_TOO_BIG_TO_CACHE */
+	/* that is ca_maxresponsesize_cached: more is REP_TOO_BIG_TO_CACHE */
+	bool to_cache;
 	/* 4.1, set by SEQUENCE; given back by the walker's end through state4_sequence_done() */
 	struct state4_session *session;
 	struct state4_slot *slot;
 	struct state4_parked parked; /* SEQUENCE: waits in a slot for the request it repeats */
-	struct state4_session *probe; /* pinned: when the reply has been sent, its client may be called */
-	/* Whose lease this COMPOUND uses: pinned (4.1 by SEQUENCE, 4.0 by an operation), put at its end. */
+	/* pinned: when the reply has been sent, its client may be called */
+	struct state4_session *probe;
+	/*
+	 * Whose lease this COMPOUND uses: pinned (4.1 by
+	 * SEQUENCE, 4.0 by an operation), put at its end.
+	 */
 	struct state4_client *client;
 	struct state4_open *open; /* READ, WRITE: pinned while the I/O runs */
 	/* the walker's */
-	bool begun;		  /* the operation in hand: its number and place for its status are there */
+	/* the operation in hand: its number and place for its status are there */
+	bool begun;
 	bool asked_drc;
 	uint32_t over;		  /* V4_REPLAY, V4_DROP: so it ends */
 	unsigned bounces;	  /* times it changed threads */
 	size_t arg_at, result_at, count_at;
 	uint32_t status;
 };
-static_assert(sizeof(struct v4) <= sizeof(((struct req *)0)->proc_data), "a COMPOUND fits its request");
+static_assert(sizeof(struct v4) <= sizeof(((struct req *)0)->proc_data),
+	      "a COMPOUND fits its request");
 
 static inline struct v4 *v4(struct req *r)
 {
@@ -174,7 +190,10 @@ void v4_drop_fh(struct req *r);
  * worker and opened on an offload thread.  NFS4_OK or a status.
  */
 uint32_t v4_file(struct req *r, enum file_access a);
-/* V4_ELSEWHERE unless on an offload thread; then r->cred is known and assumed: undo with cred_assume(NULL). */
+/*
+ * V4_ELSEWHERE unless on an offload thread; then r->cred is
+ * known and assumed: undo with cred_assume(NULL).
+ */
 uint32_t v4_as_caller(struct req *r);
 
 /* --- nfs4_attr*.c --- */
@@ -203,12 +222,14 @@ enum v4_sattr_use { V4_SATTR_SET, V4_SATTR_NEW };
  * fattr4 of settable attributes, as an argument of SETATTR, or of what makes an object (CREATE,
  * OPEN): mode_umask is for these alone.  Looks up names of owners: offload threads.  An nfsstat4.
  */
-uint32_t v4_sattr_decode(struct req *r, const fattr4 *in, enum v4_sattr_use use, struct v4_sattr *out);
+uint32_t v4_sattr_decode(struct req *r, const fattr4 *in, enum v4_sattr_use use,
+			 struct v4_sattr *out);
 /* The same at the cursor. */
 uint32_t v4_sattr_get(struct req *r, struct cursor *c, enum v4_sattr_use use, struct v4_sattr *out);
 /*
  * All but the size set on the existing object `fd` (any descriptor), as the caller; *set tells what
- * was.  What is new gets its attributes from the act that makes it (act.h): for it `asked` is the answer.
+ * was.  What is new gets its attributes from the act that makes it (act.h): for it `asked` is the
+ * answer.
  */
 uint32_t v4_sattr_apply(struct req *r, const struct v4_sattr *a, int fd, struct v4_attrs *set);
 
@@ -219,11 +240,15 @@ uint32_t v4_get_old_name(struct cursor *c, char out[NAME_MAX + 1]);
 /* One that may be made: UTF-8 too, else NFS4ERR_INVAL. */
 uint32_t v4_get_name(struct cursor *c, char out[NAME_MAX + 1]);
 /*
- * `status` of what was done by a name that should be there: NFSv3 and processes of this host make names that
- * are not UTF-8, and READDIR shows them; where there is none of that name, it is INVAL and not NOENT.
+ * `status` of what was done by a name that should be there: NFSv3 and processes of this host make
+ * names that are not UTF-8, and READDIR shows them; where there is none of that name, it is INVAL
+ * and not NOENT.
  */
 uint32_t v4_name_status(const char *name, uint32_t status);
-/* The current object, opened: NFS4ERR_NOTDIR unless it is a directory.  Not on the pseudo file system. */
+/*
+ * The current object, opened: NFS4ERR_NOTDIR unless it is
+ * a directory.  Not on the pseudo file system.
+ */
 uint32_t v4_dir(struct req *r);
 /* The change attribute of the open object `f` now. */
 uint64_t v4_change_now(const struct file *f);
@@ -233,28 +258,34 @@ uint64_t v4_change_now(const struct file *f);
 uint32_t v4_notsupp(struct req *r);
 
 /* nfs4_fh.c */
-uint32_t v4_putfh(struct req *r), v4_putrootfh(struct req *r), v4_getfh(struct req *r), v4_savefh(struct req *r),
-	v4_restorefh(struct req *r);
+uint32_t v4_putfh(struct req *r), v4_putrootfh(struct req *r), v4_getfh(struct req *r),
+	v4_savefh(struct req *r), v4_restorefh(struct req *r);
 /* nfs4_io.c */
-uint32_t v4_read(struct req *r), v4_write(struct req *r), v4_commit(struct req *r), v4_read_plus(struct req *r);
+uint32_t v4_read(struct req *r), v4_write(struct req *r), v4_commit(struct req *r),
+	v4_read_plus(struct req *r);
 /* nfs4_attr.c */
-uint32_t v4_getattr(struct req *r), v4_setattr(struct req *r), v4_verify(struct req *r), v4_nverify(struct req *r),
-	v4_access(struct req *r);
+uint32_t v4_getattr(struct req *r), v4_setattr(struct req *r), v4_verify(struct req *r),
+	v4_nverify(struct req *r), v4_access(struct req *r);
 /* nfs4_name.c, nfs4_dir.c */
-uint32_t v4_lookup(struct req *r), v4_lookupp(struct req *r), v4_readlink(struct req *r), v4_create(struct req *r),
-	v4_remove(struct req *r), v4_rename(struct req *r), v4_link(struct req *r), v4_readdir(struct req *r),
-	v4_secinfo(struct req *r), v4_secinfo_no_name(struct req *r);
+uint32_t v4_lookup(struct req *r), v4_lookupp(struct req *r), v4_readlink(struct req *r),
+	v4_create(struct req *r), v4_remove(struct req *r), v4_rename(struct req *r),
+	v4_link(struct req *r), v4_readdir(struct req *r), v4_secinfo(struct req *r),
+	v4_secinfo_no_name(struct req *r);
 /* nfs4_client.c */
-uint32_t v4_setclientid(struct req *r), v4_setclientid_confirm(struct req *r), v4_renew(struct req *r),
-	v4_exchange_id(struct req *r), v4_destroy_clientid(struct req *r), v4_reclaim_complete(struct req *r);
+uint32_t v4_setclientid(struct req *r), v4_setclientid_confirm(struct req *r),
+	v4_renew(struct req *r), v4_exchange_id(struct req *r), v4_destroy_clientid(struct req *r),
+	v4_reclaim_complete(struct req *r);
 /* nfs4_session.c */
-uint32_t v4_create_session(struct req *r), v4_destroy_session(struct req *r), v4_sequence(struct req *r),
-	v4_bind_conn_to_session(struct req *r), v4_backchannel_ctl(struct req *r);
+uint32_t v4_create_session(struct req *r), v4_destroy_session(struct req *r),
+	v4_sequence(struct req *r), v4_bind_conn_to_session(struct req *r),
+	v4_backchannel_ctl(struct req *r);
 /* nfs4_open.c */
-uint32_t v4_open(struct req *r), v4_open_confirm(struct req *r), v4_open_downgrade(struct req *r), v4_close(struct req *r),
-	v4_free_stateid(struct req *r), v4_test_stateid(struct req *r), v4_delegreturn(struct req *r);
+uint32_t v4_open(struct req *r), v4_open_confirm(struct req *r), v4_open_downgrade(struct req *r),
+	v4_close(struct req *r), v4_free_stateid(struct req *r), v4_test_stateid(struct req *r),
+	v4_delegreturn(struct req *r);
 /* nfs4_lock.c */
-uint32_t v4_lock(struct req *r), v4_lockt(struct req *r), v4_locku(struct req *r), v4_release_lockowner(struct req *r);
+uint32_t v4_lock(struct req *r), v4_lockt(struct req *r), v4_locku(struct req *r),
+	v4_release_lockowner(struct req *r);
 /* nfs4_space.c, nfs4_copy.c, nfs4_xattr.c (4.2) */
 void v4_get_stateid(struct cursor *c, stateid4 *id);
 /*
@@ -262,14 +293,17 @@ void v4_get_stateid(struct cursor *c, stateid4 *id);
  * caller's rights looked at, for a special one.  Offload threads.
  */
 uint32_t v4_file_by_id(struct req *r, const stateid4 *id, enum state4_use use, struct file **out);
-/* Blocks.  May the caller use `f` so: as uid `opener` always, else by the file's mode, its owner as in v3?  -errno. */
+/*
+ * Blocks.  May the caller use `f` so: as uid `opener` always, else
+ * by the file's mode, its owner as in v3?  -errno.
+ */
 int v4_permit(struct req *r, const struct file *f, enum state4_use use, uint32_t opener);
 /* Data or blocks of the open file `f` were changed: stable on a sync export.  0 or -errno. */
 int v4_changed(struct req *r, struct file *f);
 /* A range to be changed: NFS4ERR_INVAL when it has no end, FBIG when no file reaches that far. */
 uint32_t v4_range_check(uint64_t offset, uint64_t len);
-uint32_t v4_seek(struct req *r), v4_allocate(struct req *r), v4_deallocate(struct req *r), v4_copy(struct req *r),
-	v4_clone(struct req *r), v4_getxattr(struct req *r), v4_setxattr(struct req *r), v4_listxattrs(struct req *r),
-	v4_removexattr(struct req *r);
+uint32_t v4_seek(struct req *r), v4_allocate(struct req *r), v4_deallocate(struct req *r),
+	v4_copy(struct req *r), v4_clone(struct req *r), v4_getxattr(struct req *r),
+	v4_setxattr(struct req *r), v4_listxattrs(struct req *r), v4_removexattr(struct req *r);
 
 #endif

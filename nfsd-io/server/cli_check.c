@@ -126,7 +126,8 @@ static unsigned check_host(const struct conf *c)
 		return n;
 	err = handle_key_load(&key, c->key_file);
 	if (err)
-		return n + problem("[filehandle] key-file: %s: %s", c->key_file, handle_key_why(err));
+		return n +
+		       problem("[filehandle] key-file: %s: %s", c->key_file, handle_key_why(err));
 	handle_key_free(key);
 	return n;
 }

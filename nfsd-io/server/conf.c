@@ -437,8 +437,8 @@ int conf_load(struct conf *c, const struct conf_options *o, struct conf_errors *
 	if (!c->vers3 && (!c->vers4 || !(c->vers40 || c->vers41 || c->vers42)))
 		conf_error(e, false, "[nfsd] vers3, vers4: no version is left to be served");
 	if (c->socket && strlen(c->socket) >= sizeof(((struct sockaddr_un *)0)->sun_path))
-		conf_error(e, false, "[control] socket: %s: a socket's name has at most %zu bytes", c->socket,
-			   sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
+		conf_error(e, false, "[control] socket: %s: a socket's name has at most %zu bytes",
+			   c->socket, sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
 	return conf_nerrors(e) > before ? -1 : 0;
 }
 

@@ -134,7 +134,9 @@ static void purge_gone(struct fdcache *files, const struct export_table *old,
 			fdcache_purge(files, old->exports[i].root);
 }
 
-/* Other options make another root of the same files: their handles and state are as good as before. */
+/*
+ * Other options make another root of the same files: their handles and state are as good as before.
+ */
 static bool still_there(const struct export_table *t, const struct root *r)
 {
 	const struct export *e = export_by_root_id(t, r->id);
@@ -143,7 +145,8 @@ static bool still_there(const struct export_table *t, const struct root *r)
 }
 
 /* After purge_gone(): what is opened later finds its root retired. */
-static void revoke_gone(struct state4 *state, const struct export_table *old, const struct export_table *new)
+static void revoke_gone(struct state4 *state, const struct export_table *old,
+			const struct export_table *new)
 {
 	unsigned i, n;
 
@@ -152,7 +155,8 @@ static void revoke_gone(struct state4 *state, const struct export_table *old, co
 			continue;
 		n = state4_revoke_root(state, old->exports[i].root->id);
 		if (n)
-			log_line(LOG_NOTICE, "%s: no longer exported: %u opens and locks revoked", old->exports[i].path, n);
+			log_line(LOG_NOTICE, "%s: no longer exported: %u opens and locks revoked",
+				 old->exports[i].path, n);
 	}
 }
 
@@ -168,7 +172,8 @@ static struct held_conf *expired(struct current *c, uint64_t now)
 	return gone;
 }
 
-int current_reload(struct current *c, struct fdcache *files, struct state4 *state, struct conf_errors *e)
+int current_reload(struct current *c, struct fdcache *files, struct state4 *state,
+		   struct conf_errors *e)
 {
 	struct export_table *table = NULL, *old;
 	uint64_t now = worker_clock_ns();

@@ -26,9 +26,10 @@ struct export_table *current_exports(struct current *c);
 /* Valid for a minute after a reload has replaced it. */
 const struct conf *current_conf(struct current *c);
 /*
- * 0, or -1 with e filled.  Files open under roots that are gone are closed; NFSv4's state (`state` may be
- * NULL) of exports that are gone is revoked.
+ * 0, or -1 with e filled.  Files open under roots that are gone are closed; NFSv4's state (`state`
+ * may be NULL) of exports that are gone is revoked.
  */
-int current_reload(struct current *c, struct fdcache *files, struct state4 *state, struct conf_errors *e);
+int current_reload(struct current *c, struct fdcache *files, struct state4 *state,
+		   struct conf_errors *e);
 
 #endif

@@ -157,8 +157,10 @@ static void warn_export(const struct export *x, json_t *warnings)
 		     "this host makes them stale",
 		     x->path, x->root->probe.handles_why);
 	if (export_all_are_server(x))
-		warn(warnings, "%s: every caller acts as uid %u, whatever squashing says: the server lacks "
-		     "CAP_SETUID or CAP_SETGID", x->path, geteuid());
+		warn(warnings,
+		     "%s: every caller acts as uid %u, whatever squashing says: the server lacks "
+		     "CAP_SETUID or CAP_SETGID",
+		     x->path, geteuid());
 	for (unsigned i = 0; i < x->nclients; i++) {
 		char at[4096];
 

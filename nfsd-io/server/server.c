@@ -193,7 +193,8 @@ static void announce(struct server *s)
 			log_line(LOG_WARNING, "%s: handles are names here: %s", x->path,
 				 x->root->probe.handles_why);
 		if (x->root && export_all_are_server(x))
-			log_line(LOG_WARNING, "%s: every caller acts as uid %u: no CAP_SETUID or CAP_SETGID",
+			log_line(LOG_WARNING,
+				 "%s: every caller acts as uid %u: no CAP_SETUID or CAP_SETGID",
 				 x->path, geteuid());
 	}
 	snprintf(status, sizeof(status), "serving %u of %u exports on port %u", up, t->n,

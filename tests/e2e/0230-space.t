@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A full file system: the shortage is told truthfully wherever in a WRITE it strikes, and no acknowledged byte is lost.
+# A full file system, or a quota reached: the shortage is told truthfully wherever in a WRITE it strikes, and no acknowledged byte is lost.
 srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
 need_root
@@ -21,12 +21,28 @@ for fs in ext4 xfs; do
 		printf '%s\t%s\n' "$fs $mode" "$FS_DIR" >>"$TAP_TMP/list"
 	done
 done
+
+# A quota, of the kind that any kernel with btrfs has.
+if fs_mount btrfs 300M && btrfs quota enable "$FS_DIR"; then
+	for mode in direct buffered; do
+		btrfs -q subvolume create "$FS_DIR/$mode" && btrfs qgroup limit 6M "$FS_DIR/$mode"
+		daemon_export "$FS_DIR/$mode"
+		daemon_conf <<-END
+			[export "$FS_DIR/$mode"]
+			read-mode = $mode
+			write-mode = $mode
+		END
+		printf '%s\t%s\t%s\n' "quota $mode" "$FS_DIR/$mode" quota >>"$TAP_TMP/list"
+	done
+else
+	tap_skip "quota" "btrfs with quotas cannot be had here"
+fi
 ok_here "daemon starts" daemon_start || { tap_done; exit; }
-while IFS=$'\t' read -r name dir; do
+while IFS=$'\t' read -r name dir quota; do
 	for start in 0 1000 4095; do
 		for len in 47008 1048576; do
 			tap_adopt "$name from $start by $len" "$BUILDDIR/tests/e2e/space" "$DAEMON_HOST" "$DAEMON_PORT" \
-				"$dir" $start $len $((RANDOM % 3))
+				"$dir" $start $len $((RANDOM % 3)) $quota
 		done
 	done
 done <"$TAP_TMP/list"

@@ -45,4 +45,22 @@ for fs in ext4 xfs btrfs; do
 	umount "$dir"
 	losetup -d "$spare"
 done
+
+# The number of an inode that was freed comes again, with another generation.
+fs=ext4 dir=$TAP_TMP/again
+truncate -s 64M "$dir.img"
+if mkfs.ext4 -q -F -O ^metadata_csum "$dir.img" && mkdir "$dir" && mount -o loop "$dir.img" "$dir"; then
+	FS_DIRS+=("$dir")
+	: >"$DAEMON_DIR/exports"
+	daemon_export "$dir"
+	ok_here "$fs: daemon starts" daemon_start
+	handles "before" save
+	ok_here "$fs: daemon drains" daemon_stop
+	ok "$fs: another generation" chattr -v 4711 "$dir/kept/file"
+	ok_here "$fs: daemon starts again" daemon_restart
+	handles "number used again" replaced
+	ok_here "$fs: daemon drains" daemon_stop
+else
+	tap_skip "generations" "ext4 cannot be mounted here"
+fi
 tap_done

@@ -55,7 +55,8 @@ static void told(int t)
 {
 	struct cursor vals;
 	const fattr4 *f;
-	uint32_t all[3] = {supported[0], supported[1] & ~(1u << 16 | 1u << 22), supported[2] & ~(1u << 17)};
+	uint32_t all[3] = {supported[0], supported[1] & ~(1u << 16 | 1u << 22),
+			   supported[2] & ~(1u << 17)};
 	bool good = true;
 
 	for (unsigned i = 0; i < sizeof(required); i++)
@@ -66,8 +67,10 @@ static void told(int t)
 	say(good && f && f->attrmask.bitmap4_val[0] == all[0], "all of them at once");
 	good = f && v4f_number(&c, &of[t], FATTR4_TYPE) == v4f_types[t].type;
 	say(good, "its type");
-	say(!getattr(t, 0, 0, 0) && v4f_got(&c, &vals) && !cursor_left(&vals), "none asked, none told");
-	say(!getattr(t, 1u << 14 | 1u << 25, 0, 1u << 30) && v4f_got(&c, &vals) && !cursor_left(&vals),
+	say(!getattr(t, 0, 0, 0) && v4f_got(&c, &vals) && !cursor_left(&vals),
+	    "none asked, none told");
+	say(!getattr(t, 1u << 14 | 1u << 25, 0, 1u << 30) && v4f_got(&c, &vals) &&
+		    !cursor_left(&vals),
 	    "unknown ones are passed over");
 	for (unsigned i = 0; i < sizeof(write_only); i++)
 		good = good && getattr(t, 1 << 4, 1u << (write_only[i] - 32), 0) == NFS4ERR_INVAL;
@@ -129,17 +132,23 @@ static void verified(int t)
 	same_as_told(t);
 	say(verify(t, OP_VERIFY, v4f_u64(&s, FATTR4_SIZE, size + 1)) == NFS4ERR_NOT_SAME,
 	    "VERIFY of another size is NOT_SAME");
-	say(verify(t, OP_NVERIFY, v4f_u64(&s, FATTR4_SIZE, size + 1)) == NFS4_OK, "NVERIFY of another size");
-	say(verify(t, OP_VERIFY, v4f_u32(&s, FATTR4_TYPE, v4f_types[t].type)) == NFS4_OK, "VERIFY of its type");
+	say(verify(t, OP_NVERIFY, v4f_u64(&s, FATTR4_SIZE, size + 1)) == NFS4_OK,
+	    "NVERIFY of another size");
+	say(verify(t, OP_VERIFY, v4f_u32(&s, FATTR4_TYPE, v4f_types[t].type)) == NFS4_OK,
+	    "VERIFY of its type");
 	good = verify(t, OP_VERIFY, v4f_u32(&s, FATTR4_RDATTR_ERROR, 0)) == NFS4ERR_INVAL;
 	for (unsigned i = 0; i < sizeof(write_only); i++)
-		good = good && verify(t, OP_VERIFY, v4f_u32(&s, write_only[i], 0)) == NFS4ERR_INVAL &&
+		good = good &&
+		       verify(t, OP_VERIFY, v4f_u32(&s, write_only[i], 0)) == NFS4ERR_INVAL &&
 		       verify(t, OP_NVERIFY, v4f_u32(&s, write_only[i], 0)) == NFS4ERR_INVAL;
 	say(good, "rdattr_error and those only to be set are INVAL");
 	good = true;
 	for (unsigned i = 0; i < sizeof(unserved_settable); i++)
-		good = good && verify(t, OP_VERIFY, v4f_u32(&s, unserved_settable[i], 0)) == NFS4ERR_ATTRNOTSUPP &&
-		       verify(t, OP_NVERIFY, v4f_u32(&s, unserved_settable[i], 0)) == NFS4ERR_ATTRNOTSUPP;
+		good = good &&
+		       verify(t, OP_VERIFY, v4f_u32(&s, unserved_settable[i], 0)) ==
+			       NFS4ERR_ATTRNOTSUPP &&
+		       verify(t, OP_NVERIFY, v4f_u32(&s, unserved_settable[i], 0)) ==
+			       NFS4ERR_ATTRNOTSUPP;
 	say(good, "unserved ones are ATTRNOTSUPP");
 	s.f = v4f_u32(&s, FATTR4_SIZE, 0);
 	say(verify(t, OP_VERIFY, s.f) == NFS4ERR_BADXDR, "a value cut short is BADXDR");
@@ -149,7 +158,8 @@ static void verified(int t)
 
 static void accessed(int t)
 {
-	const uint32_t meaningless = t == V4F_DIR ? ACCESS4_EXECUTE : ACCESS4_LOOKUP | ACCESS4_DELETE;
+	const uint32_t meaningless =
+		t == V4F_DIR ? ACCESS4_EXECUTE : ACCESS4_LOOKUP | ACCESS4_DELETE;
 	const ACCESS4resok *ok;
 	bool good = true;
 
@@ -237,8 +247,8 @@ static void refused(int t)
 	struct v4f s;
 
 	for (unsigned attr = 0; attr < 96; attr++) {
-		bool settable = attr == 4 || attr == 33 || attr == 36 || attr == 37 || attr == 48 || attr == 50 ||
-				attr == 54 || attr == 81;
+		bool settable = attr == 4 || attr == 33 || attr == 36 || attr == 37 || attr == 48 ||
+				attr == 50 || attr == 54 || attr == 81;
 
 		if (!settable && served(attr) &&
 		    setattr(t, &v4c_anonymous, v4f_u32(&s, attr, 1)) != NFS4ERR_INVAL)
@@ -249,11 +259,13 @@ static void refused(int t)
 	say(good, "setting what is only to be read is INVAL");
 	good = true;
 	for (unsigned i = 0; i < sizeof(unserved_settable); i++)
-		good = good && setattr(t, &v4c_anonymous, v4f_u32(&s, unserved_settable[i], 0)) == NFS4ERR_ATTRNOTSUPP;
+		good = good && setattr(t, &v4c_anonymous, v4f_u32(&s, unserved_settable[i], 0)) ==
+				       NFS4ERR_ATTRNOTSUPP;
 	say(good, "setting what is not served is ATTRNOTSUPP");
 	v4f_begin(&s);
 	v4f_add(&s, FATTR4_MODE);
-	say(setattr(t, &v4c_anonymous, v4f_end(&s)) == NFS4ERR_BADXDR, "a mode without a value is BADXDR");
+	say(setattr(t, &v4c_anonymous, v4f_end(&s)) == NFS4ERR_BADXDR,
+	    "a mode without a value is BADXDR");
 	v4f_begin(&s);
 	cursor_put_u64(v4f_add(&s, FATTR4_MODE), 0644);
 	say(setattr(t, &v4c_anonymous, v4f_end(&s)) == NFS4ERR_BADXDR, "a mode and more is BADXDR");
@@ -261,7 +273,8 @@ static void refused(int t)
 	    "a second of more than 999999999 nanoseconds is INVAL");
 	v4f_begin(&s);
 	cursor_put_opaque(v4f_add(&s, FATTR4_OWNER), "nobody we know@nowhere", 22);
-	say(setattr(t, &v4c_anonymous, v4f_end(&s)) == NFS4ERR_BADOWNER, "an unknown owner is BADOWNER");
+	say(setattr(t, &v4c_anonymous, v4f_end(&s)) == NFS4ERR_BADOWNER,
+	    "an unknown owner is BADOWNER");
 }
 
 static void set_rest(int t)
@@ -278,7 +291,8 @@ static void set_rest(int t)
 	       was_set()->bitmap4_val[1] == (1u << 4 | 1u << 5);
 	say(good, "owners are set as numbers and as names");
 	if (c.minor >= 2)
-		say(setattr(t, &v4c_anonymous, v4f_u64(&s, FATTR4_MODE_UMASK, UINT64_C(0x1ff00000012))) ==
+		say(setattr(t, &v4c_anonymous,
+			    v4f_u64(&s, FATTR4_MODE_UMASK, UINT64_C(0x1ff00000012))) ==
 			    NFS4ERR_INVAL,
 		    "mode_umask is not for what exists");
 }
@@ -288,15 +302,18 @@ static void set_size(int t)
 	uint32_t want = t == V4F_FILE ? NFS4_OK : t == V4F_DIR ? NFS4ERR_ISDIR : NFS4ERR_INVAL;
 	struct v4f s;
 
-	say(setattr(t, &v4c_anonymous, v4f_u64(&s, FATTR4_SIZE, 4321)) == want, "size is for regular files");
+	say(setattr(t, &v4c_anonymous, v4f_u64(&s, FATTR4_SIZE, 4321)) == want,
+	    "size is for regular files");
 	if (t != V4F_FILE)
 		return;
-	say(was_set() && was_set()->bitmap4_val[0] == 1 << 4 && v4f_number(&c, &of[t], FATTR4_SIZE) == 4321,
+	say(was_set() && was_set()->bitmap4_val[0] == 1 << 4 &&
+		    v4f_number(&c, &of[t], FATTR4_SIZE) == 4321,
 	    "and set");
 	say(setattr(t, &v4c_bypass, v4f_u64(&s, FATTR4_SIZE, 0)) == NFS4_OK &&
 		    v4f_number(&c, &of[t], FATTR4_SIZE) == 0,
 	    "with the other special stateid, too");
-	say(setattr(t, &v4c_anonymous, v4f_u64(&s, FATTR4_SIZE, UINT64_C(1) << 63)) == NFS4ERR_INVAL,
+	say(setattr(t, &v4c_anonymous, v4f_u64(&s, FATTR4_SIZE, UINT64_C(1) << 63)) ==
+		    NFS4ERR_INVAL,
 	    "a size beyond all files is INVAL");
 }
 

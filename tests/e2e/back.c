@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * back HOST PORT: backchannels over the wire: what the server calls, what it makes of the answers, and
- * what SEQUENCE says of it.  The server waits a second for an answer (lease-time=10).
+ * back HOST PORT: backchannels over the wire: what the server calls, what it makes of the answers,
+ * and what SEQUENCE says of it.  The server waits a second for an answer (lease-time=10).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,8 @@ static bool take_call(struct v4c *v, struct called *out)
 	memset(out, 0, sizeof(*out));
 	if (!rawnfs_readable(&v->raw, WAIT_MS) || !read_all(v->raw.fd, mark, 4))
 		return false;
-	len = (uint32_t)(mark[0] & 0x7f) << 24 | (uint32_t)mark[1] << 16 | (uint32_t)mark[2] << 8 | mark[3];
+	len = (uint32_t)(mark[0] & 0x7f) << 24 | (uint32_t)mark[1] << 16 | (uint32_t)mark[2] << 8 |
+	      mark[3];
 	if (len > sizeof(rec) || !read_all(v->raw.fd, rec, len))
 		return false;
 	cursor_init_const(&c, rec, len);
@@ -99,7 +100,8 @@ static void send_record(struct v4c *v, const uint8_t *rec, size_t len)
 }
 
 /* accept_stat, and for SUCCESS of CB_SEQUENCE its status. */
-static void answer_as(struct v4c *v, const struct called *call, uint32_t xid, uint32_t accept, uint32_t status)
+static void answer_as(struct v4c *v, const struct called *call, uint32_t xid, uint32_t accept,
+		      uint32_t status)
 {
 	uint8_t rec[256];
 	struct cursor c;
@@ -136,8 +138,11 @@ static void answer(struct v4c *v, const struct called *call)
 /* A new client with a session, its flags as asked and as granted. */
 static uint32_t hello(struct v4c *v, const char *owner, uint32_t flags)
 {
-	channel_attrs4 ch = {.ca_maxrequestsize = 8192, .ca_maxresponsesize = 8192, .ca_maxresponsesize_cached = 8192,
-			     .ca_maxoperations = 16, .ca_maxrequests = 8};
+	channel_attrs4 ch = {.ca_maxrequestsize = 8192,
+			     .ca_maxresponsesize = 8192,
+			     .ca_maxresponsesize_cached = 8192,
+			     .ca_maxoperations = 16,
+			     .ca_maxrequests = 8};
 	callback_sec_parms4 sec = {.cb_secflavor = 1};
 	CREATE_SESSION4args a = {.csa_sequence = 0, .csa_flags = flags, .csa_cb_program = PROGRAM,
 				 .csa_fore_chan_attrs = ch, .csa_back_chan_attrs = ch};
@@ -153,7 +158,8 @@ static uint32_t hello(struct v4c *v, const char *owner, uint32_t flags)
 	v4c_op(v, OP_CREATE_SESSION)->nfs_argop4_u.opcreate_session = a;
 	if (v4c_run(v))
 		return UINT32_MAX;
-	ok = &v4c_res(v, OP_CREATE_SESSION)->nfs_resop4_u.opcreate_session.CREATE_SESSION4res_u.csr_resok4;
+	ok = &v4c_res(v, OP_CREATE_SESSION)
+		      ->nfs_resop4_u.opcreate_session.CREATE_SESSION4res_u.csr_resok4;
 	memcpy(v->sessionid, ok->csr_sessionid, 16);
 	memset(v->seqid, 0, sizeof(v->seqid));
 	v->session = true;
@@ -166,7 +172,8 @@ static uint32_t status_flags(struct v4c *v)
 	v4c_begin(v);
 	if (v4c_run(v))
 		return UINT32_MAX;
-	return v4c_res(v, OP_SEQUENCE)->nfs_resop4_u.opsequence.SEQUENCE4res_u.sr_resok4.sr_status_flags;
+	return v4c_res(v, OP_SEQUENCE)
+		->nfs_resop4_u.opsequence.SEQUENCE4res_u.sr_resok4.sr_status_flags;
 }
 
 /* Until they are these: no answer moves them at a time we could know. */
@@ -194,7 +201,8 @@ static uint32_t bind_dir(struct v4c *v, channel_dir_from_client4 dir)
 	if (v4c_run(v))
 		return UINT32_MAX;
 	return v4c_res(v, OP_BIND_CONN_TO_SESSION)
-		->nfs_resop4_u.opbind_conn_to_session.BIND_CONN_TO_SESSION4res_u.bctsr_resok4.bctsr_dir;
+		->nfs_resop4_u.opbind_conn_to_session.BIND_CONN_TO_SESSION4res_u.bctsr_resok4
+		.bctsr_dir;
 }
 
 /* Both calls of a session that begins. */
@@ -229,8 +237,8 @@ static void who_asks_is_called(void)
 	struct called call;
 	struct v4c v;
 
-	tap_is(hello(&v, "asks", CREATE_SESSION4_FLAG_CONN_BACK_CHAN), CREATE_SESSION4_FLAG_CONN_BACK_CHAN,
-	       "a backchannel is granted");
+	tap_is(hello(&v, "asks", CREATE_SESSION4_FLAG_CONN_BACK_CHAN),
+	       CREATE_SESSION4_FLAG_CONN_BACK_CHAN, "a backchannel is granted");
 	tap_ok(take_call(&v, &call) && call.proc == CB_NULL, "CB_NULL comes behind the reply");
 	tap_is(call.prog, PROGRAM, "to the client's program");
 	tap_is(call.vers, 1, "version 1");
@@ -239,7 +247,8 @@ static void who_asks_is_called(void)
 	tap_ok(!rawnfs_readable(&v.raw, 50), "the session is not named before the client has");
 	tap_is(status_flags(&v), 0, "SEQUENCE: all is well");
 	tap_ok(take_call(&v, &call) && call.proc == CB_COMPOUND, "CB_SEQUENCE comes");
-	tap_ok(!memcmp(call.session, v.sessionid, 16) && call.seqid == 1 && call.slot == 0 && call.minor == 1,
+	tap_ok(!memcmp(call.session, v.sessionid, 16) && call.seqid == 1 && call.slot == 0 &&
+		       call.minor == 1,
 	       "of that session, the first on its slot");
 	answer(&v, &call);
 	tap_is(status_flags(&v), 0, "all is still well");
@@ -248,10 +257,12 @@ static void who_asks_is_called(void)
 	a = &v4c_op(&v, OP_BACKCHANNEL_CTL)->nfs_argop4_u.opbackchannel_ctl;
 	a->bca_cb_program = PROGRAM + 1;
 	tap_is(v4c_run(&v), NFS4_OK, "BACKCHANNEL_CTL");
-	tap_ok(take_call(&v, &call) && call.proc == CB_NULL && call.prog == PROGRAM + 1 && call.flavor == 0,
+	tap_ok(take_call(&v, &call) && call.proc == CB_NULL && call.prog == PROGRAM + 1 &&
+		       call.flavor == 0,
 	       "the other program is called, with the other flavor");
 	answer(&v, &call);
-	tap_ok(take_call(&v, &call) && call.proc == CB_COMPOUND && call.seqid == 2, "its slot goes on");
+	tap_ok(take_call(&v, &call) && call.proc == CB_COMPOUND && call.seqid == 2,
+	       "its slot goes on");
 	answer(&v, &call);
 	v4c_close(&v);
 }
@@ -277,7 +288,8 @@ static void no_answer_is_told_and_may_be_healed(void)
 	bind_dir(&v, CDFC4_BACK_OR_BOTH);
 	take_call(&v, &call);
 	answer(&v, &call);
-	tap_ok(take_call(&v, &call) && call.proc == CB_COMPOUND && call.seqid == 1, "the same CB_SEQUENCE again");
+	tap_ok(take_call(&v, &call) && call.proc == CB_COMPOUND && call.seqid == 1,
+	       "the same CB_SEQUENCE again");
 	answer_as(&v, &call, call.xid, 0, NFS4ERR_RETRY_UNCACHED_REP);
 	tap_is(status_flags(&v), 0, "the client had it already: well");
 	v4c_close(&v);
@@ -299,7 +311,8 @@ static void refusals(void)
 	status_flags(&v);
 	take_call(&v, &call);
 	answer_as(&v, &call, call.xid, 0, NFS4ERR_BADSESSION);
-	tap_ok(flags_become(&v, SEQ4_STATUS_BACKCHANNEL_FAULT), "a session it does not know: a fault");
+	tap_ok(flags_become(&v, SEQ4_STATUS_BACKCHANNEL_FAULT),
+	       "a session it does not know: a fault");
 	v4c_close(&v);
 }
 
@@ -315,13 +328,15 @@ static void connections_come_and_go(void)
 	tap_ok(take_call(&other, &call), "called on that connection");
 	answer(&other, &call);
 	tap_is(status_flags(&v), 0, "SEQUENCE on the first");
-	tap_ok(take_call(&other, &call) && call.proc == CB_COMPOUND, "makes CB_SEQUENCE come on the second");
+	tap_ok(take_call(&other, &call) && call.proc == CB_COMPOUND,
+	       "makes CB_SEQUENCE come on the second");
 	v4c_close(&other); /* with the call unanswered */
 	tap_ok(flags_become(&v, DOWN), "the only bound connection is gone: down");
 	tap_is(bind_dir(&v, CDFC4_BACK), CDFS4_BACK, "the first is bound");
 	tap_ok(take_call(&v, &call), "and called");
 	answer(&v, &call);
-	tap_ok(take_call(&v, &call) && call.proc == CB_COMPOUND && call.seqid == 1, "CB_SEQUENCE too");
+	tap_ok(take_call(&v, &call) && call.proc == CB_COMPOUND && call.seqid == 1,
+	       "CB_SEQUENCE too");
 	answer(&v, &call);
 	tap_is(status_flags(&v), 0, "up");
 	v4c_close(&v);
@@ -336,7 +351,8 @@ static void sessions_go(void)
 	hello(&v, "goes", CREATE_SESSION4_FLAG_CONN_BACK_CHAN);
 	take_call(&v, &call);
 	v4c_begin_bare(&v);
-	memcpy(v4c_op(&v, OP_DESTROY_SESSION)->nfs_argop4_u.opdestroy_session.dsa_sessionid, v.sessionid, 16);
+	memcpy(v4c_op(&v, OP_DESTROY_SESSION)->nfs_argop4_u.opdestroy_session.dsa_sessionid,
+	       v.sessionid, 16);
 	tap_is(v4c_run(&v), NFS4_OK, "DESTROY_SESSION with a call outstanding");
 	answer(&v, &call);
 	tap_ok(rawnfs_alive(&v.raw), "its answer hurts nobody");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * churn HOST PORT DIR SECONDS: clients that come, open, lock, write and go, or go silent, all over the same few
- * files, at a server whose lease is a second.  What each call answers depends on the others; that there is an answer,
- * and that in the end a newcomer gets everything, does not.
+ * churn HOST PORT DIR SECONDS: clients that come, open, lock, write and go, or go silent, all over
+ * the same few files, at a server whose lease is a second.  What each call answers depends on the
+ * others; that there is an answer, and that in the end a newcomer gets everything, does not.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -60,9 +60,14 @@ static bool live(unsigned *seed)
 	bool good = come(&c, seed);
 
 	for (n = 0; good && n < acts; n++) {
-		struct v4open o = {.access = 1 + chance(seed, 3), .deny = chance(seed, 6) ? 0 : 2, .create = true,
-				   .set_mode = true, .mode = 0666};
-		struct v4lock l = {.type = chance(seed, 2) ? READ_LT : WRITE_LT, .offset = chance(seed, 50), .length = 10};
+		struct v4open o = {.access = 1 + chance(seed, 3),
+				   .deny = chance(seed, 6) ? 0 : 2,
+				   .create = true,
+				   .set_mode = true,
+				   .mode = 0666};
+		struct v4lock l = {.type = chance(seed, 2) ? READ_LT : WRITE_LT,
+				   .offset = chance(seed, 50),
+				   .length = 10};
 
 		snprintf(name, sizeof(name), "f%u", chance(seed, FILES));
 		st = v4owner_open(&c, &w, &root, name, &o);
@@ -101,8 +106,8 @@ static uint32_t get_everything(struct v4c *c, struct v4open *o, struct v4owner *
 
 	do
 		st = v4owner_open(c, w, &root, name, o);
-	while ((st == NFS4ERR_SHARE_DENIED || st == NFS4ERR_DELAY || st == NFS4ERR_GRACE) && !poll(NULL, 0, 100) &&
-	       time(NULL) < end);
+	while ((st == NFS4ERR_SHARE_DENIED || st == NFS4ERR_DELAY || st == NFS4ERR_GRACE) &&
+	       !poll(NULL, 0, 100) && time(NULL) < end);
 	return st;
 }
 
@@ -115,7 +120,8 @@ static void newcomer(void)
 	v4c_open(&c, host, port, 1);
 	tap_is(v4c_hello(&c, "newcomer"), NFS4_OK, "a newcomer");
 	for (i = 0; i < FILES; i++) {
-		struct v4open o = {.access = 3, .deny = 3, .create = true, .set_mode = true, .mode = 0666};
+		struct v4open o = {
+			.access = 3, .deny = 3, .create = true, .set_mode = true, .mode = 0666};
 		char name[8];
 
 		snprintf(name, sizeof(name), "f%u", i);

@@ -26,7 +26,8 @@ static EXCHANGE_ID4args *exchange(const char *owner)
 
 static const EXCHANGE_ID4resok *exchanged(void)
 {
-	return &v4c_res(&c, OP_EXCHANGE_ID)->nfs_resop4_u.opexchange_id.EXCHANGE_ID4res_u.eir_resok4;
+	return &v4c_res(&c, OP_EXCHANGE_ID)
+			->nfs_resop4_u.opexchange_id.EXCHANGE_ID4res_u.eir_resok4;
 }
 
 static void what_exchange_id_says(void)
@@ -36,9 +37,11 @@ static void what_exchange_id_says(void)
 	exchange("says");
 	tap_is(v4c_run(&c), NFS4_OK, "EXCHANGE_ID without flags");
 	ok = exchanged();
-	tap_is(ok->eir_flags & EXCHGID4_FLAG_MASK_PNFS, EXCHGID4_FLAG_USE_NON_PNFS, "the server does no pNFS, and says so");
+	tap_is(ok->eir_flags & EXCHGID4_FLAG_MASK_PNFS, EXCHGID4_FLAG_USE_NON_PNFS,
+	       "the server does no pNFS, and says so");
 	tap_is(ok->eir_sequenceid, 1, "CREATE_SESSION begins at 1");
-	tap_is(ok->eir_server_owner.so_major_id.so_major_id_len, 32, "the server has a name of its own");
+	tap_is(ok->eir_server_owner.so_major_id.so_major_id_len, 32,
+	       "the server has a name of its own");
 	tap_ok(ok->eir_server_scope.eir_server_scope_len == 32 &&
 		       !memcmp(ok->eir_server_scope.eir_server_scope_val,
 			       ok->eir_server_owner.so_major_id.so_major_id_val, 32),
@@ -75,9 +78,11 @@ static void exchange_id_arguments(void)
 	EXCHANGE_ID4args *a;
 
 	tap_is(with_flags(4), NFS4ERR_INVAL, "an undefined flag");
-	tap_is(with_flags(EXCHGID4_FLAG_USE_NON_PNFS | EXCHGID4_FLAG_CONFIRMED_R), NFS4ERR_INVAL, "a flag of the server's");
+	tap_is(with_flags(EXCHGID4_FLAG_USE_NON_PNFS | EXCHGID4_FLAG_CONFIRMED_R), NFS4ERR_INVAL,
+	       "a flag of the server's");
 	tap_is(with_flags(EXCHGID4_FLAG_USE_PNFS_DS), NFS4_OK, "a wish for pNFS is not an error");
-	tap_is(with_flags(EXCHGID4_FLAG_UPD_CONFIRMED_REC_A), NFS4ERR_NOENT, "an update of what is not confirmed");
+	tap_is(with_flags(EXCHGID4_FLAG_UPD_CONFIRMED_REC_A), NFS4ERR_NOENT,
+	       "an update of what is not confirmed");
 	c.minor = 2;
 	tap_is(with_flags(EXCHGID4_FLAG_SUPP_FENCE_OPS), NFS4_OK, "a flag of 4.2 in 4.2");
 	c.minor = 1;
@@ -99,12 +104,15 @@ static uint32_t alone(nfs_opnum4 op)
 
 static void alone_or_in_a_session(void)
 {
-	tap_is(alone(OP_EXCHANGE_ID), NFS4ERR_NOT_ONLY_OP, "EXCHANGE_ID and more without a session");
+	tap_is(alone(OP_EXCHANGE_ID), NFS4ERR_NOT_ONLY_OP,
+	       "EXCHANGE_ID and more without a session");
 	tap_is(alone(OP_CREATE_SESSION), NFS4ERR_NOT_ONLY_OP, "CREATE_SESSION and more");
 	tap_is(alone(OP_DESTROY_SESSION), NFS4ERR_NOT_ONLY_OP, "DESTROY_SESSION and more");
 	tap_is(alone(OP_DESTROY_CLIENTID), NFS4ERR_NOT_ONLY_OP, "DESTROY_CLIENTID and more");
-	tap_is(alone(OP_BIND_CONN_TO_SESSION), NFS4ERR_NOT_ONLY_OP, "BIND_CONN_TO_SESSION and more");
-	tap_is(alone(OP_RECLAIM_COMPLETE), NFS4ERR_OP_NOT_IN_SESSION, "RECLAIM_COMPLETE without a session");
+	tap_is(alone(OP_BIND_CONN_TO_SESSION), NFS4ERR_NOT_ONLY_OP,
+	       "BIND_CONN_TO_SESSION and more");
+	tap_is(alone(OP_RECLAIM_COMPLETE), NFS4ERR_OP_NOT_IN_SESSION,
+	       "RECLAIM_COMPLETE without a session");
 }
 
 static uint32_t destroy(clientid4 id, bool in_session)
@@ -135,10 +143,13 @@ static void ends_of_clients(void)
 	other = c.clientid;
 	tap_is(v4c_hello(&c, "own"), NFS4_OK, "a client, confirmed by a session");
 	own = c.clientid;
-	tap_is(reclaim_complete(false, false), NFS4ERR_COMPLETE_ALREADY, "RECLAIM_COMPLETE a second time");
-	tap_is(reclaim_complete(true, false), NFS4ERR_NOFILEHANDLE, "RECLAIM_COMPLETE of one file system, which one?");
+	tap_is(reclaim_complete(false, false), NFS4ERR_COMPLETE_ALREADY,
+	       "RECLAIM_COMPLETE a second time");
+	tap_is(reclaim_complete(true, false), NFS4ERR_NOFILEHANDLE,
+	       "RECLAIM_COMPLETE of one file system, which one?");
 	tap_is(destroy(own, true), NFS4ERR_CLIENTID_BUSY, "DESTROY_CLIENTID in its own session");
-	tap_is(destroy(own, false), NFS4ERR_CLIENTID_BUSY, "DESTROY_CLIENTID of a client with a session");
+	tap_is(destroy(own, false), NFS4ERR_CLIENTID_BUSY,
+	       "DESTROY_CLIENTID of a client with a session");
 	tap_is(destroy(other, true), NFS4_OK, "of another, unconfirmed, in a session");
 	tap_is(destroy(other, false), NFS4ERR_STALE_CLIENTID, "a second time");
 	tap_is(destroy(0, true), NFS4ERR_STALE_CLIENTID, "of one that never was");
@@ -159,12 +170,14 @@ static void minor_zero(const char *host, int port)
 
 	if (!tap_ok(!v4c_open(&v, host, port, 0), "a connection for 4.0"))
 		return;
-	tap_is(v4c_setclientid(&v, "zero", "verifier"), NFS4_OK, "SETCLIENTID and its confirmation");
+	tap_is(v4c_setclientid(&v, "zero", "verifier"), NFS4_OK,
+	       "SETCLIENTID and its confirmation");
 	first = v.clientid;
 	tap_is(renew(&v, first), NFS4_OK, "RENEW");
 	tap_is(renew(&v, 0), NFS4ERR_STALE_CLIENTID, "RENEW of another server's client");
 	tap_is(renew(&v, first + 1000), NFS4ERR_EXPIRED, "RENEW of nobody");
-	tap_is(v4c_setclientid(&v, "zero", "verifier"), NFS4_OK, "the same client with another callback");
+	tap_is(v4c_setclientid(&v, "zero", "verifier"), NFS4_OK,
+	       "the same client with another callback");
 	tap_is(v.clientid, (long long)first, "has the same id");
 	tap_is(v4c_setclientid(&v, "zero", "rebooted"), NFS4_OK, "rebooted");
 	tap_ok(v.clientid != first, "it has another");

@@ -25,7 +25,8 @@ static void nothing_to_do(void)
 	v4c_begin_bare(&c);
 	c.tag = "an empty one";
 	tap_is(v4c_run(&c), NFS4_OK, "a COMPOUND without operations is well");
-	tap_ok(c.res.tag.utf8string_len == 12 && !memcmp(c.res.tag.utf8string_val, "an empty one", 12),
+	tap_ok(c.res.tag.utf8string_len == 12 &&
+		       !memcmp(c.res.tag.utf8string_val, "an empty one", 12),
 	       "the tag comes back");
 	tap_is(c.res.resarray.resarray_len, 0, "there are no results");
 	c.tag = NULL;
@@ -70,8 +71,10 @@ static void write_and_read(const struct v4c_fh *file, uint64_t offset, uint32_t 
 	v4c_getfh(&c);
 	v4c_commit(&c, 0, 0);
 	tap_is(v4c_run(&c), NFS4_OK, "WRITE in the middle of a COMPOUND");
-	tap_is(v4c_res(&c, OP_WRITE) ? v4c_res(&c, OP_WRITE)->nfs_resop4_u.opwrite.WRITE4res_u.resok4.count : 0, len,
-	       "all of it is written");
+	tap_is(v4c_res(&c, OP_WRITE)
+		       ? v4c_res(&c, OP_WRITE)->nfs_resop4_u.opwrite.WRITE4res_u.resok4.count
+		       : 0,
+	       len, "all of it is written");
 	tap_is(v4c_last(&c), OP_COMMIT, "what stands behind the data runs");
 	for (int more = 0; more < 2; more++) {
 		v4c_begin(&c);
@@ -79,11 +82,13 @@ static void write_and_read(const struct v4c_fh *file, uint64_t offset, uint32_t 
 		v4c_read(&c, &v4c_anonymous, offset, len);
 		if (more)
 			v4c_getfh(&c);
-		tap_is(v4c_run(&c), NFS4_OK, more ? "READ before another operation" : "READ at the end");
+		tap_is(v4c_run(&c), NFS4_OK,
+		       more ? "READ before another operation" : "READ at the end");
 		if (!v4c_res(&c, OP_READ))
 			continue;
 		got = &v4c_res(&c, OP_READ)->nfs_resop4_u.opread.READ4res_u.resok4;
-		tap_ok(got->data.data_len == len && !memcmp(got->data.data_val, data, len) && got->eof,
+		tap_ok(got->data.data_len == len && !memcmp(got->data.data_val, data, len) &&
+			       got->eof,
 		       "%u bytes at %llu come back", len, (unsigned long long)offset);
 	}
 }
@@ -100,12 +105,17 @@ static void two_writes(const struct v4c_fh *file)
 	v4c_read(&c, &v4c_anonymous, 0, 6);
 	tap_is(v4c_run(&c), NFS4_OK, "two WRITEs and two READs in one COMPOUND");
 	got = &v4c_res(&c, OP_READ)->nfs_resop4_u.opread.READ4res_u.resok4;
-	tap_ok(got->data.data_len == 6 && !memcmp(got->data.data_val, "onetwo", 6), "each has its own data");
+	tap_ok(got->data.data_len == 6 && !memcmp(got->data.data_val, "onetwo", 6),
+	       "each has its own data");
 }
 
 static void edges(const struct v4c_fh *file)
 {
-	static const struct { uint64_t offset; uint32_t count, status; const char *name; } commits[] = {
+	static const struct {
+		uint64_t offset;
+		uint32_t count, status;
+		const char *name;
+	} commits[] = {
 		{0, 0, NFS4_OK, "COMMIT of all"},
 		{0xffffffffffffffff, 0, NFS4_OK, "COMMIT at the last offset"},
 		{0xfffffffffffffff0, 64, NFS4ERR_INVAL, "COMMIT beyond all offsets"},
@@ -161,8 +171,10 @@ static void with_data(void)
 
 static void limits(void)
 {
-	static const struct { uint32_t op; const char *name; } illegal[] = {
-		{0, "operation 0"}, {1, "operation 1"}, {2, "operation 2"}, {40, "an operation of 4.1 in 4.0"},
+	static const struct { uint32_t op; const char *name;
+	} illegal[] = {
+		{0, "operation 0"},     {1, "operation 1"},
+		{2, "operation 2"},     {40, "an operation of 4.1 in 4.0"},
 		{200, "operation 200"}, {OP_ILLEGAL, "OP_ILLEGAL"},
 	};
 	struct rawnfs_call call;
@@ -192,7 +204,8 @@ static void limits(void)
 	v4c_begin_bare(&c);
 	v4c_op(&c, OP_DESTROY_CLIENTID);
 	v4c_op(&c, OP_PUTROOTFH);
-	tap_is(v4c_run(&c), NFS4ERR_NOT_ONLY_OP, "something else beside an operation that stands alone");
+	tap_is(v4c_run(&c), NFS4ERR_NOT_ONLY_OP,
+	       "something else beside an operation that stands alone");
 	c.minor = 0;
 }
 
@@ -219,14 +232,18 @@ static void cut_short(void)
 
 		call.c.p = call.c.base + at;
 		status = v4c_send(&c, &call);
-		good &= status != NFS4_OK && (status != V4C_BROKEN || (c.err == -EPROTO && c.rpc.stat == 4));
+		good &= status != NFS4_OK &&
+			(status != V4C_BROKEN || (c.err == -EPROTO && c.rpc.stat == 4));
 	}
 	tap_ok(good, "a call cut at any byte is refused");
 	rawnfs_call_end(&call);
 	tap_ok(rawnfs_alive(&c.raw), "the connection lives");
 }
 
-/* Operations behind a WRITE's data that need more room than there is: told so, and nothing was done. */
+/*
+ * Operations behind a WRITE's data that need more room
+ * than there is: told so, and nothing was done.
+ */
 static void long_tail(struct v4c *v, uint32_t want, const char *what)
 {
 	static char name[251];

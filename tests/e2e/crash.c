@@ -88,7 +88,8 @@ static void committed(struct rpc_context *rpc, int status, void *data, void *pri
 	for (unsigned i = 0; i < map.n; i++) {
 		struct state *s = &state[i];
 
-		if (s->covered > s->durable && !memcmp(s->covered_verf, r->COMMIT3res_u.resok.verf, 8)) {
+		if (s->covered > s->durable &&
+		    !memcmp(s->covered_verf, r->COMMIT3res_u.resok.verf, 8)) {
 			s->durable = s->covered;
 			promised++;
 		}
@@ -141,7 +142,8 @@ static void load(void)
 		if (!committing && ++turn % 20 == 0)
 			send_commit();
 		p = (struct pollfd){ .fd = rpc_get_fd(c.rpc), .events = rpc_which_events(c.rpc) };
-		if (poll(&p, 1, 30000) <= 0 || rpc_service(c.rpc, p.revents) < 0 || p.revents & POLLHUP)
+		if (poll(&p, 1, 30000) <= 0 || rpc_service(c.rpc, p.revents) < 0 ||
+		    p.revents & POLLHUP)
 			broken = true;
 	}
 }
@@ -166,7 +168,8 @@ static bool allowed(unsigned slot, const unsigned char *got)
 		lost += !good[i];
 	if (lost)
 		printf("# slot %u at %llu, %u bytes: %u lost; promised %u, sent %u\n", slot,
-		       (unsigned long long)s->offset, s->len, lost, state[slot].durable, state[slot].sent);
+		       (unsigned long long)s->offset, s->len, lost, state[slot].durable,
+		       state[slot].sent);
 	return !lost;
 }
 
@@ -183,16 +186,21 @@ static bool verify(void)
 			continue;
 		if (v3c_read(&c, &file, s->offset, s->len, buf) != NFS3_OK ||
 		    (c.r.count < s->len && state[i].durable != NEVER)) {
-			printf("# READ of slot %u: status %d, %u of %u bytes\n", i, c.r.status, c.r.count, s->len);
+			printf("# READ of slot %u: status %d, %u of %u bytes\n", i, c.r.status,
+			       c.r.count, s->len);
 			return false;
 		}
 		good &= allowed(i, buf);
-		/* what was read is what is there now: torn slots are written anew as one promised generation */
+		/*
+		 * what was read is what is there now: torn slots are
+		 * written anew as one promised generation
+		 */
 		if (state[i].durable == state[i].sent)
 			continue;
 		state[i].sent++;
 		stamp_fill(buf, s, state[i].sent);
-		if (v3c_write(&c, &file, s->offset, s->len, FILE_SYNC, buf) != NFS3_OK || c.r.count != s->len)
+		if (v3c_write(&c, &file, s->offset, s->len, FILE_SYNC, buf) != NFS3_OK ||
+		    c.r.count != s->len)
 			return false;
 		state[i].durable = state[i].acked = state[i].sent;
 	}
@@ -232,8 +240,9 @@ int main(int argc, char **argv)
 		if (!life) {
 			v3c_create(&c, &c.root, "crash", UNCHECKED, &mode, NULL);
 			file = c.r.fh;
-		} else if (!tap_ok(verify(), "life %u: what was promised is there (%llu promises, seed %s)", life,
-				   (unsigned long long)promised, argv[4])) {
+		} else if (!tap_ok(verify(),
+				   "life %u: what was promised is there (%llu promises, seed %s)",
+				   life, (unsigned long long)promised, argv[4])) {
 			break;
 		}
 		if (life == lives)

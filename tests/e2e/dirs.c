@@ -78,7 +78,8 @@ static bool list(struct v3c_dir *d, bool plus, uint32_t bytes)
 			return false;
 		}
 		if (page_bytes(d, from, plus) > bytes) {
-			printf("# a page of %zu bytes where %u were allowed\n", page_bytes(d, from, plus), bytes);
+			printf("# a page of %zu bytes where %u were allowed\n",
+			       page_bytes(d, from, plus), bytes);
 			return false;
 		}
 		if (d->n > from)
@@ -107,8 +108,8 @@ static bool resume_everywhere(struct v3c_dir *page, bool plus)
 		for (size_t k = 0; k < d.n && i + 1 + k < page->n && good; k++)
 			good = !strcmp(d.entry[k].name, page->entry[i + 1 + k].name);
 		if (!good)
-			printf("# after entry %zu (%s): status %d, %s\n", i, page->entry[i].name, c.r.status,
-			       d.n ? d.entry[0].name : "nothing");
+			printf("# after entry %zu (%s): status %d, %s\n", i, page->entry[i].name,
+			       c.r.status, d.n ? d.entry[0].name : "nothing");
 	}
 	free(d.entry);
 	return good;
@@ -126,8 +127,10 @@ int main(int argc, char **argv)
 	if (v3c_open(&c, argv[1], atoi(argv[2]), 0, 0, 0, NULL) || v3c_mnt(&c, argv[3]))
 		return !tap_ok(false, "connect and mount") && tap_done();
 	for (unsigned i = 0; i < 3; i++) {
-		tap_ok(list(&d, false, bytes[i]), "READDIR by %u bytes: each of %u names once", bytes[i], n);
-		tap_ok(list(&d, true, bytes[i]), "READDIRPLUS by %u bytes: each of %u names once", bytes[i], n);
+		tap_ok(list(&d, false, bytes[i]), "READDIR by %u bytes: each of %u names once",
+		       bytes[i], n);
+		tap_ok(list(&d, true, bytes[i]), "READDIRPLUS by %u bytes: each of %u names once",
+		       bytes[i], n);
 	}
 	size_t full = 0;
 
@@ -135,7 +138,8 @@ int main(int argc, char **argv)
 		full += d.entry[i].has_attr && d.entry[i].has_fh;
 	tap_ok(full >= n, "READDIRPLUS gives attributes and handle of every entry");
 	dir_reset(&d);
-	tap_ok(!v3c_readdir(&c, &c.root, 0, 512, &d) && d.n && page_bytes(&d, 0, false) <= 512, "READDIR by 512 bytes");
+	tap_ok(!v3c_readdir(&c, &c.root, 0, 512, &d) && d.n && page_bytes(&d, 0, false) <= 512,
+	       "READDIR by 512 bytes");
 	tap_ok(resume_everywhere(&d, false), "READDIR resumes after every entry of a page");
 	tap_ok(resume_everywhere(&d, true), "READDIRPLUS resumes after every entry of a page");
 	for (unsigned i = 0; i < 4; i++) {
@@ -144,12 +148,14 @@ int main(int argc, char **argv)
 		tap_ok(c.r.status == NFS3ERR_TOOSMALL, "READDIR by %u bytes is TOOSMALL", small[i]);
 	}
 	dir_reset(&d);
-	tap_is(v3c_readdirplus(&c, &c.root, 0, 512, 128, &d), NFS3ERR_TOOSMALL, "READDIRPLUS by 128 bytes is TOOSMALL");
+	tap_is(v3c_readdirplus(&c, &c.root, 0, 512, 128, &d), NFS3ERR_TOOSMALL,
+	       "READDIRPLUS by 128 bytes is TOOSMALL");
 	dir_reset(&d);
 	tap_ok(!v3c_readdirplus(&c, &c.root, 0, UINT32_MAX, UINT32_MAX, &d) && d.n > 2,
 	       "READDIRPLUS with no limit gives a page");
 	dir_reset(&d);
-	tap_ok(!v3c_readdir(&c, &c.root, 0, UINT32_MAX, &d) && d.n > 2, "READDIR with no limit gives a page");
+	tap_ok(!v3c_readdir(&c, &c.root, 0, UINT32_MAX, &d) && d.n > 2,
+	       "READDIR with no limit gives a page");
 	free(d.entry);
 	v3c_close(&c);
 	return tap_done();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* edges HOST PORT DIR: offsets and counts at the ends of their types, lengths of zero and lengths that lie. */
+/*
+ * edges HOST PORT DIR: offsets and counts at the ends of
+ * their types, lengths of zero and lengths that lie.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +25,8 @@ static bool read_is_eof(uint64_t offset, uint32_t count)
 
 	if (status == 0 && d.count == 0 && d.len == 0 && d.eof)
 		return true;
-	printf("# READ %llu+%u: status %d, count %u, eof %d\n", (unsigned long long)offset, count, status, d.count,
-	       d.eof);
+	printf("# READ %llu+%u: status %d, count %u, eof %d\n", (unsigned long long)offset, count,
+	       status, d.count, d.eof);
 	return false;
 }
 
@@ -48,7 +51,8 @@ static bool is_untouched(const struct rawnfs_attr *before)
 {
 	struct rawnfs_attr a;
 
-	return rawnfs_getattr(&r, &file, &a) == 0 && a.size == before->size && a.mtime_ns == before->mtime_ns;
+	return rawnfs_getattr(&r, &file, &a) == 0 && a.size == before->size &&
+	       a.mtime_ns == before->mtime_ns;
 }
 
 static bool setattr_size_is(uint64_t size, int want)
@@ -79,16 +83,21 @@ static void test_offsets(void)
 	struct rawnfs_data d;
 
 	rawnfs_getattr(&r, &file, &before);
-	tap_ok(read_is_eof(TOP - 1, 1) && read_is_eof(TOP, 1) && read_is_eof(TOP - 1, 4096), "READ at 2^63 is the end");
-	tap_ok(read_is_eof(UINT64_MAX, 1) && read_is_eof(UINT64_MAX, 1 << 20), "READ at 2^64-1 is the end");
-	tap_ok(read_is_eof(TOP - 2, 4096) && read_is_eof(TOP - 4096, 1 << 20), "READ across 2^63 is the end");
+	tap_ok(read_is_eof(TOP - 1, 1) && read_is_eof(TOP, 1) && read_is_eof(TOP - 1, 4096),
+	       "READ at 2^63 is the end");
+	tap_ok(read_is_eof(UINT64_MAX, 1) && read_is_eof(UINT64_MAX, 1 << 20),
+	       "READ at 2^64-1 is the end");
+	tap_ok(read_is_eof(TOP - 2, 4096) && read_is_eof(TOP - 4096, 1 << 20),
+	       "READ across 2^63 is the end");
 	tap_ok(write_is_fbig(TOP - 1, 1) && write_is_fbig(TOP, 1) && write_is_fbig(UINT64_MAX, 1),
 	       "WRITE at 2^63 and 2^64-1: FBIG");
-	tap_ok(write_is_fbig(TOP - 4096, 4096) && write_is_fbig(TOP - 1, 8192) && write_is_fbig(UINT64_MAX - 100, 8192),
+	tap_ok(write_is_fbig(TOP - 4096, 4096) && write_is_fbig(TOP - 1, 8192) &&
+		       write_is_fbig(UINT64_MAX - 100, 8192),
 	       "WRITE up to and across the end: FBIG");
 	tap_ok(setattr_size_is(UINT64_MAX, NFS3ERR_INVAL) && setattr_size_is(TOP, NFS3ERR_INVAL),
 	       "SETATTR to a size of 2^63 or more: INVAL");
-	tap_ok(rawnfs_commit(&r, &file, UINT64_MAX, 0, &d) == 0 && rawnfs_commit(&r, &file, UINT64_MAX, UINT32_MAX, &d) == 0,
+	tap_ok(rawnfs_commit(&r, &file, UINT64_MAX, 0, &d) == 0 &&
+		       rawnfs_commit(&r, &file, UINT64_MAX, UINT32_MAX, &d) == 0,
 	       "COMMIT at 2^64-1 commits");
 	tap_ok(is_untouched(&before), "none of it touched the file");
 }
@@ -97,7 +106,8 @@ static bool read_is_short(uint32_t count)
 {
 	struct rawnfs_data d;
 
-	return rawnfs_read(&r, &file, 0, count, &d) == 0 && d.count == d.len && d.count == 3000 && d.eof;
+	return rawnfs_read(&r, &file, 0, count, &d) == 0 && d.count == d.len && d.count == 3000 &&
+	       d.eof;
 }
 
 static void test_zero_lengths(void)
@@ -107,7 +117,8 @@ static void test_zero_lengths(void)
 	struct rawnfs_data d;
 	bool good = true;
 
-	tap_ok(read_is_short(UINT32_MAX) && read_is_short(TOP >> 32), "READ of up to 4 GiB gives what there is");
+	tap_ok(read_is_short(UINT32_MAX) && read_is_short(TOP >> 32),
+	       "READ of up to 4 GiB gives what there is");
 	rawnfs_getattr(&r, &file, &before);
 	for (size_t i = 0; i < 5; i++)
 		good &= write_at(offsets[i], 0) == 0;
@@ -116,7 +127,8 @@ static void test_zero_lengths(void)
 	good = rawnfs_read(&r, &file, 0, 0, &d) == 0 && d.count == 0 && !d.eof;
 	good &= rawnfs_read(&r, &file, 1500, 0, &d) == 0 && d.count == 0 && !d.eof;
 	tap_ok(good, "READ of no bytes before the end is OK");
-	tap_ok(read_is_eof(3000, 0) && read_is_eof(TOP - 1, 0), "READ of no bytes at the end is OK");
+	tap_ok(read_is_eof(3000, 0) && read_is_eof(TOP - 1, 0),
+	       "READ of no bytes at the end is OK");
 }
 
 /* Rejected by RPC or with INVAL, the file untouched and the connection alive. */
@@ -132,7 +144,8 @@ static bool lie_is_refused(uint32_t count, uint32_t len)
 	rawnfs_call_begin(&r, &call, RAWNFS_NFS, 3, 7);
 	rawnfs_put_write(&call, &file, 0, count, FILE_SYNC, data, len);
 	good = rawnfs_call(&r, &call, &reply) == 0 && !reply.denied &&
-	       (reply.stat == GARBAGE_ARGS || (reply.stat == 0 && cursor_get_u32(&reply.c) == NFS3ERR_INVAL));
+	       (reply.stat == GARBAGE_ARGS ||
+		(reply.stat == 0 && cursor_get_u32(&reply.c) == NFS3ERR_INVAL));
 	rawnfs_call_end(&call);
 	if (!good)
 		printf("# count %u, data %u: stat %u\n", count, len, reply.stat);
@@ -148,7 +161,8 @@ static bool unknown_stability_is_refused(void)
 	rawnfs_call_begin(&r, &call, RAWNFS_NFS, 3, 7);
 	rawnfs_put_write(&call, &file, 0, 4, 3, "data", 4);
 	good = rawnfs_call(&r, &call, &reply) == 0 && !reply.denied &&
-	       (reply.stat == GARBAGE_ARGS || (reply.stat == 0 && cursor_get_u32(&reply.c) == NFS3ERR_INVAL));
+	       (reply.stat == GARBAGE_ARGS ||
+		(reply.stat == 0 && cursor_get_u32(&reply.c) == NFS3ERR_INVAL));
 	rawnfs_call_end(&call);
 	return good && rawnfs_alive(&r);
 }
@@ -160,8 +174,8 @@ static bool largest_write_is_stored_whole_or_in_part(uint32_t len)
 	bool good;
 
 	memset(data, 'w', len);
-	good = rawnfs_write(&r, &file, 100, FILE_SYNC, data, len, &d) == 0 && d.count > 0 && d.count <= len &&
-	       d.committed == FILE_SYNC;
+	good = rawnfs_write(&r, &file, 100, FILE_SYNC, data, len, &d) == 0 && d.count > 0 &&
+	       d.count <= len && d.committed == FILE_SYNC;
 	free(data);
 	return good;
 }
@@ -182,13 +196,17 @@ int main(int argc, char **argv)
 {
 	if (argc != 4)
 		return 2;
-	if (!tap_ok(connect_and_create(argv[1], atoi(argv[2]), argv[3]), "a file of 3000 bytes is made"))
+	if (!tap_ok(connect_and_create(argv[1], atoi(argv[2]), argv[3]),
+		    "a file of 3000 bytes is made"))
 		return tap_done();
 	test_offsets();
 	test_zero_lengths();
-	tap_ok(lie_is_refused(10, 5) && lie_is_refused(5, 10), "WRITE whose count is not the data's: refused");
-	tap_ok(lie_is_refused(5, 0) && lie_is_refused(0, 5), "WRITE with data and a count of 0, or none: refused");
-	tap_ok(lie_is_refused(40000, 65536) && lie_is_refused(65536, 40000), "WRITE that lies about 64 KiB: refused");
+	tap_ok(lie_is_refused(10, 5) && lie_is_refused(5, 10),
+	       "WRITE whose count is not the data's: refused");
+	tap_ok(lie_is_refused(5, 0) && lie_is_refused(0, 5),
+	       "WRITE with data and a count of 0, or none: refused");
+	tap_ok(lie_is_refused(40000, 65536) && lie_is_refused(65536, 40000),
+	       "WRITE that lies about 64 KiB: refused");
 	tap_ok(lie_is_refused(UINT32_MAX, 8), "WRITE that counts 4 GiB: refused");
 	tap_ok(unknown_stability_is_refused(), "WRITE of a stability that is none: refused");
 	tap_ok(largest_write_is_stored_whole_or_in_part(1 << 20), "WRITE of 1 MiB is stored");

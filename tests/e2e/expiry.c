@@ -18,7 +18,8 @@ static struct v4c silent, active;
 static struct v4c_fh root;
 static struct v4owner w = {"silent", 1}, k = {"locker", 0}, v = {"active", 1}, l = {"locker", 0};
 static struct v4open o = {.access = 3, .deny = 2, .create = true, .set_mode = true, .mode = 0666};
-static struct v4lock held = {.type = WRITE_LT, .offset = 0, .length = 10}, wanted = {.type = READ_LT, .length = 5};
+static struct v4lock held = {.type = WRITE_LT, .offset = 0, .length = 10},
+		     wanted = {.type = READ_LT, .length = 5};
 
 static bool patient(time_t end)
 {
@@ -55,7 +56,8 @@ static void shares(void)
 	tap_is(v4owner_open(&silent, &w, &root, "f", &o), NFS4_OK, "writing is denied by a client");
 	tap_is(v4owner_open(&active, &v, &root, "f", &p), NFS4ERR_SHARE_DENIED, "to another");
 	tap_is(open_at_last(&p), NFS4_OK, "until it has been silent for a lease");
-	tap_is(v4owner_close(&silent, &w, &o.fh, &o.id), NFS4ERR_EXPIRED, "whose open is gone then");
+	tap_is(v4owner_close(&silent, &w, &o.fh, &o.id), NFS4ERR_EXPIRED,
+	       "whose open is gone then");
 	tap_is(v4owner_close(&active, &v, &p.fh, &p.id), NFS4_OK, "closed");
 }
 
@@ -74,8 +76,10 @@ static void special(void)
 		v4c_write(&active, &v4c_anonymous, 0, FILE_SYNC4, "data", 4);
 		st = v4c_run(&active);
 	} while ((st == NFS4ERR_LOCKED || st == NFS4ERR_DELAY) && patient(end));
-	tap_is(st, NFS4_OK, "a WRITE by the anonymous stateid is let through when its lease is over");
-	tap_is(v4owner_close(&silent, &w, &o.fh, &o.id), NFS4ERR_EXPIRED, "whose open is gone then");
+	tap_is(st, NFS4_OK,
+	       "a WRITE by the anonymous stateid is let through when its lease is over");
+	tap_is(v4owner_close(&silent, &w, &o.fh, &o.id), NFS4ERR_EXPIRED,
+	       "whose open is gone then");
 }
 
 static void locks(void)
@@ -88,14 +92,17 @@ static void locks(void)
 	tap_is(v4owner_open(&silent, &w, &root, "f", &o), NFS4_OK, "opens");
 	tap_is(v4lock_new(&silent, &w, &o.fh, &o.id, &k, &held), NFS4_OK, "and locks");
 	tap_is(v4owner_open(&active, &v, &root, "f", &p), NFS4_OK, "as the other opens");
-	tap_is(v4lock_new(&active, &v, &p.fh, &p.id, &l, &wanted), NFS4ERR_DENIED, "which may not lock");
+	tap_is(v4lock_new(&active, &v, &p.fh, &p.id, &l, &wanted), NFS4ERR_DENIED,
+	       "which may not lock");
 	tap_is(lock_at_last(&p), NFS4_OK, "until the first was silent for a lease");
-	tap_is(v4lock_free(&silent, &k, &o.fh, &held.id, 0, 10), NFS4ERR_EXPIRED, "whose lock is gone then");
+	tap_is(v4lock_free(&silent, &k, &o.fh, &held.id, 0, 10), NFS4ERR_EXPIRED,
+	       "whose lock is gone then");
 }
 
 int main(int argc, char **argv)
 {
-	if (argc != 4 || v4c_open(&silent, argv[1], atoi(argv[2]), 0) || v4c_open(&active, argv[1], atoi(argv[2]), 1))
+	if (argc != 4 || v4c_open(&silent, argv[1], atoi(argv[2]), 0) ||
+	    v4c_open(&active, argv[1], atoi(argv[2]), 1))
 		return 1;
 	tap_is(v4c_mount(&silent, argv[3], &root), 0, "the export's root");
 	tap_is(v4c_setclientid(&silent, "silent", "verifier"), NFS4_OK, "a client of 4.0");

@@ -32,11 +32,13 @@ static bool holds(uint64_t offset, const uint8_t *want, uint32_t len)
 {
 	struct rawnfs_data d;
 
-	return rawnfs_read(&r, &file, offset, len, &d) == 0 && d.len == len && !memcmp(d.data, want, len);
+	return rawnfs_read(&r, &file, offset, len, &d) == 0 && d.len == len &&
+	       !memcmp(d.data, want, len);
 }
 
 /* A WRITE of len bytes of that seed; the caller ends the call. */
-static void write_call(struct rawnfs_call *call, uint64_t offset, uint32_t len, uint32_t seed, uint8_t *data)
+static void write_call(struct rawnfs_call *call, uint64_t offset, uint32_t len, uint32_t seed,
+		       uint8_t *data)
 {
 	fill(data, len, seed);
 	rawnfs_call_begin(&r, call, RAWNFS_NFS, 3, 7);
@@ -47,8 +49,8 @@ static bool answered(uint32_t xid)
 {
 	struct rawnfs_reply reply;
 
-	return rawnfs_recv(&r, &reply) == 0 && reply.xid == xid && !reply.denied && reply.stat == 0 &&
-	       cursor_get_u32(&reply.c) == 0;
+	return rawnfs_recv(&r, &reply) == 0 && reply.xid == xid && !reply.denied &&
+	       reply.stat == 0 && cursor_get_u32(&reply.c) == 0;
 }
 
 /* The record in two sends, cut before each byte in turn, the first part known to be delivered. */
@@ -82,7 +84,8 @@ static bool survives_fragments_of(size_t fragment, uint64_t offset, uint32_t len
 	bool good;
 
 	write_call(&call, offset, len, (uint32_t)fragment, data);
-	good = rawnfs_send(&r, &call, fragment) == 0 && answered(call.xid) && holds(offset, data, len);
+	good = rawnfs_send(&r, &call, fragment) == 0 && answered(call.xid) &&
+	       holds(offset, data, len);
 	rawnfs_call_end(&call);
 	free(data);
 	return good;
@@ -144,7 +147,8 @@ static bool pipelined_calls_are_all_answered(void)
 	}
 	good = rawnfs_send_bytes(&r, all, len) == 0;
 	for (int i = 0; i < CALLS && good; i++) {
-		good = rawnfs_recv(&r, &reply) == 0 && reply.xid - first < CALLS && !seen[reply.xid - first];
+		good = rawnfs_recv(&r, &reply) == 0 && reply.xid - first < CALLS &&
+		       !seen[reply.xid - first];
 		if (good)
 			seen[reply.xid - first] = true;
 	}
@@ -251,7 +255,8 @@ static bool payload_with_bytes_behind_it_is_stored(void)
 
 	write_call(&call, 5000, sizeof(data), 9, data);
 	cursor_put_fixed(&call.c, "trailing", 8);
-	good = rawnfs_send(&r, &call, 0) == 0 && answered(call.xid) && holds(5000, data, sizeof(data));
+	good = rawnfs_send(&r, &call, 0) == 0 && answered(call.xid) &&
+	       holds(5000, data, sizeof(data));
 	rawnfs_call_end(&call);
 	return good && rawnfs_alive(&r);
 }
@@ -272,25 +277,37 @@ int main(int argc, char **argv)
 		return tap_done();
 	tap_ok(survives_every_cut(0, 60), "a WRITE cut before any byte is stored");
 	tap_ok(survives_every_cut(0, 1), "a WRITE of one byte cut before any byte is stored");
-	tap_ok(survives_every_cut(17, 43), "a WRITE in fragments of 17, cut before any byte, is stored");
+	tap_ok(survives_every_cut(17, 43),
+	       "a WRITE in fragments of 17, cut before any byte, is stored");
 	tap_ok(survives_every_fragment_size(), "a WRITE in fragments of any size is stored");
 	tap_ok(survives_fragments_of(1, 10, 5000), "a WRITE in fragments of one byte is stored");
-	tap_ok(survives_fragments_of(1000, 12345, 47008), "a misaligned WRITE in fragments of 1000 is stored");
-	tap_ok(survives_fragments_of(4096, 1 << 20, 1 << 20), "a WRITE of 1 MiB in fragments of 4096 is stored");
-	tap_ok(survives_fragments_of(65535, 777, 1 << 20), "a misaligned WRITE of 1 MiB in fragments is stored");
+	tap_ok(survives_fragments_of(1000, 12345, 47008),
+	       "a misaligned WRITE in fragments of 1000 is stored");
+	tap_ok(survives_fragments_of(4096, 1 << 20, 1 << 20),
+	       "a WRITE of 1 MiB in fragments of 4096 is stored");
+	tap_ok(survives_fragments_of(65535, 777, 1 << 20),
+	       "a misaligned WRITE of 1 MiB in fragments is stored");
 	tap_ok(survives_single_bytes(), "a WRITE sent byte by byte is stored");
-	tap_ok(pipelined_calls_are_all_answered(), "300 calls in one send are all answered, once each");
+	tap_ok(pipelined_calls_are_all_answered(),
+	       "300 calls in one send are all answered, once each");
 	tap_ok(empty_fragments_are_skipped(), "a record may begin with empty fragments");
-	tap_ok(junk_records_are_dropped(), "records that are no calls are dropped and the connection lives");
-	tap_ok(payload_with_bytes_behind_it_is_stored(), "bytes behind a WRITE's data change nothing");
-	tap_ok(payload_cut_by_the_record_is_garbage(10, 4), "data cut by the end of the record: GARBAGE_ARGS");
-	tap_ok(payload_cut_by_the_record_is_garbage(65536, 40000), "40000 bytes of 65536: GARBAGE_ARGS");
+	tap_ok(junk_records_are_dropped(),
+	       "records that are no calls are dropped and the connection lives");
+	tap_ok(payload_with_bytes_behind_it_is_stored(),
+	       "bytes behind a WRITE's data change nothing");
+	tap_ok(payload_cut_by_the_record_is_garbage(10, 4),
+	       "data cut by the end of the record: GARBAGE_ARGS");
+	tap_ok(payload_cut_by_the_record_is_garbage(65536, 40000),
+	       "40000 bytes of 65536: GARBAGE_ARGS");
 	tap_ok(payload_cut_by_the_record_is_garbage(1 << 20, 0), "no byte of 1 MiB: GARBAGE_ARGS");
-	tap_ok(payload_cut_by_the_record_is_garbage(0xfffffff0, 8), "4 GiB claimed, 8 bytes there: GARBAGE_ARGS");
-	tap_ok(closes("\xff\xff\xff\xff", 4), "a mark of 2 GiB closes the connection, and only that");
+	tap_ok(payload_cut_by_the_record_is_garbage(0xfffffff0, 8),
+	       "4 GiB claimed, 8 bytes there: GARBAGE_ARGS");
+	tap_ok(closes("\xff\xff\xff\xff", 4),
+	       "a mark of 2 GiB closes the connection, and only that");
 	tap_ok(closes("\x80\x80\x00\x00", 4), "a mark of 8 MiB closes the connection");
 	tap_ok(closes("GET / HTTP/1.1\r\n\r\n", 18), "HTTP closes the connection");
-	tap_ok(long_record_in_small_fragments_closes(), "fragments that add up to too much close the connection");
+	tap_ok(long_record_in_small_fragments_closes(),
+	       "fragments that add up to too much close the connection");
 	tap_ok(endless_empty_fragments_close(), "endless empty fragments close the connection");
 	rawnfs_close(&r);
 	return tap_done();

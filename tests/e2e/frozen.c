@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * frozen HOST PORT DIR: requests that take long, since the file system of DIR, which is an export, is
- * frozen meanwhile: sent again on another connection they are answered by the end of the first; and who
- * waits for one is not taken to be silent.  The server's lease is two seconds.
+ * frozen HOST PORT DIR: requests that take long, since the file system of DIR, which is an export,
+ * is frozen meanwhile: sent again on another connection they are answered by the end of the first;
+ * and who waits for one is not taken to be silent.  The server's lease is two seconds.
  */
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -80,8 +80,10 @@ static void check_written(struct v4c *v, const char *what)
 {
 	tap_is(take(v), NFS4_OK, what);
 	tap_is(v4c_status(v, OP_WRITE), NFS4_OK, "its own reply");
-	tap_is(v4c_res(v, OP_WRITE) ? v4c_res(v, OP_WRITE)->nfs_resop4_u.opwrite.WRITE4res_u.resok4.count : 0, SIZE,
-	       "all is written");
+	tap_is(v4c_res(v, OP_WRITE)
+		       ? v4c_res(v, OP_WRITE)->nfs_resop4_u.opwrite.WRITE4res_u.resok4.count
+		       : 0,
+	       SIZE, "all is written");
 }
 
 static void last_of_three(bool cachethis)
@@ -117,14 +119,16 @@ static void first_cut(void)
 	send_write(&two, false);
 	settle(&two, 7);
 	thaw();
-	check_written(&two, "it is answered where it was sent again, when the first connection is gone");
+	check_written(&two,
+		      "it is answered where it was sent again, when the first connection is gone");
 	v4c_close(&two);
 }
 
 static uint32_t destroy(void)
 {
 	v4c_begin_bare(&c);
-	memcpy(v4c_op(&c, OP_DESTROY_SESSION)->nfs_argop4_u.opdestroy_session.dsa_sessionid, c.sessionid, 16);
+	memcpy(v4c_op(&c, OP_DESTROY_SESSION)->nfs_argop4_u.opdestroy_session.dsa_sessionid,
+	       c.sessionid, 16);
 	return v4c_run(&c);
 }
 
@@ -159,16 +163,24 @@ static void all_cut(void)
 	c.session = false;
 }
 
-/* A 4.0 client that waits for its WRITE for longer than a lease; another is after what it denies. */
+/*
+ * A 4.0 client that waits for its WRITE for longer than a lease; another is after what it denies.
+ */
 static void served_beyond_the_lease(void)
 {
 	struct v4owner mine = {"mine", 1}, other = {"other", 1};
-	struct v4open denies = {.access = 3, .deny = 2, .create = true, .set_mode = true, .mode = 0666}, p = {.access = 2};
+	struct v4open denies = {.access = 3,
+				.deny = 2,
+				.create = true,
+				.set_mode = true,
+				.mode = 0666},
+		      p = {.access = 2};
 	struct rawnfs_call call;
 	time_t end;
 	uint32_t st;
 
-	if (!tap_ok(!v4c_open(&one, host, port, 0) && !v4c_open(&two, host, port, 0), "two clients of 4.0"))
+	if (!tap_ok(!v4c_open(&one, host, port, 0) && !v4c_open(&two, host, port, 0),
+		    "two clients of 4.0"))
 		return;
 	v4c_setclientid(&one, "one", "verifier");
 	v4c_setclientid(&two, "two", "verifier");
@@ -187,7 +199,8 @@ static void served_beyond_the_lease(void)
 	tap_is(st, NFS4ERR_SHARE_DENIED, "its denial outlives the lease");
 	thaw();
 	tap_is(take(&one), NFS4_OK, "its WRITE ends");
-	tap_is(v4owner_open(&two, &other, &root, "g", &p), NFS4ERR_SHARE_DENIED, "and it has a lease from then on");
+	tap_is(v4owner_open(&two, &other, &root, "g", &p), NFS4ERR_SHARE_DENIED,
+	       "and it has a lease from then on");
 	do
 		st = v4owner_open(&two, &other, &root, "g", &p);
 	while (st == NFS4ERR_SHARE_DENIED && time(NULL) < end + 10 * LEASE_S && !poll(NULL, 0, 50));

@@ -17,7 +17,8 @@ static struct v4c_fh root, fh[KEPT];
 static stateid4 id[KEPT];
 static uint64_t rnd;
 static char data[700]; /* eight times that fit a call, whatever else there is */
-static const char *const names[] = {"a", "b", "c", "dir", "link", "", ".", "..", "a/b", "longer name"};
+static const char *const names[] = {"a", "b", "c",  "dir", "link",
+				    "",  ".", "..", "a/b", "longer name"};
 
 static uint32_t any(uint32_t n)
 {
@@ -29,7 +30,8 @@ static uint32_t any(uint32_t n)
 
 static uint64_t offset(void)
 {
-	static const uint64_t edge[] = {INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX, UINT64_MAX - 1, UINT32_MAX};
+	static const uint64_t edge[] = {INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX,
+					UINT64_MAX - 1, UINT32_MAX};
 
 	return any(8) ? any(65536) : edge[any(5)] - any(3);
 }
@@ -148,7 +150,9 @@ static void state_op(void)
 		a->nfs_argop4_u.oplocku.length = offset();
 		break;
 	case 3: lock_op(); break;
-	case 4: v4c_op(&c, OP_FREE_STATEID)->nfs_argop4_u.opfree_stateid.fsa_stateid = *stateid(); break;
+	case 4:
+		v4c_op(&c, OP_FREE_STATEID)->nfs_argop4_u.opfree_stateid.fsa_stateid = *stateid();
+		break;
 	default:
 		v4c_opens(&c, data, 1 + any(3), any(6), names[any(5)], any(5), any(5), any(2));
 		v4c_getfh(&c);
@@ -161,7 +165,9 @@ static void io_op(void)
 
 	switch (any(7)) {
 	case 0: v4c_read(&c, stateid(), offset(), any(70000)); break;
-	case 1: v4c_write(&c, stateid(), offset(), (stable_how4)any(3), data, any(sizeof(data))); break;
+	case 1:
+		v4c_write(&c, stateid(), offset(), (stable_how4)any(3), data, any(sizeof(data)));
+		break;
 	case 2: v4c_commit(&c, offset(), any(100000)); break;
 	case 3:
 		a = v4c_op(&c, any(2) ? OP_ALLOCATE : OP_DEALLOCATE);
@@ -235,7 +241,8 @@ int main(int argc, char **argv)
 			one_op();
 		if (v4c_run(&c) == V4C_BROKEN) {
 			lost++;
-			printf("# %s, RPC %d.%u, after", strerror(-c.err), c.rpc.denied, c.rpc.stat);
+			printf("# %s, RPC %d.%u, after", strerror(-c.err), c.rpc.denied,
+			       c.rpc.stat);
 			for (uint32_t k = 0; k < c.nops; k++)
 				printf(" %u", c.op[k].argop);
 			printf("\n");
@@ -248,7 +255,8 @@ int main(int argc, char **argv)
 	printf("# seed %s: %lu COMPOUNDs, %lu of them good to the end\n", argv[5], n, good);
 	v4c_close(&c);
 	snprintf(honest, sizeof(honest), "honest 4.%s", argv[4]);
-	tap_ok(greet(argv[1], atoi(argv[2]), (uint32_t)atoi(argv[4]), honest), "an honest client is served");
+	tap_ok(greet(argv[1], atoi(argv[2]), (uint32_t)atoi(argv[4]), honest),
+	       "an honest client is served");
 	v4c_close(&c);
 	return tap_done();
 }

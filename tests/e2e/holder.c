@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * holder HOST PORT DIR OWNER NAME: a client that has DIR/NAME open for reading and writing, writing denied to
- * others, and locked, until its standard input ends; "held" is said when it does.
+ * holder HOST PORT DIR OWNER NAME: a client that has DIR/NAME open for reading and writing, writing
+ * denied to others, and locked, until its standard input ends; "held" is said when it does.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -44,7 +44,8 @@ static uint32_t page_bytes(void)
 	uint32_t n = 16;
 
 	for (e = page()->entries; e; e = e->nextentry)
-		n += 4 + 8 + 4 + ((e->name.component4_len + 3) & ~3u) + 4 + 4 * e->attrs.attrmask.bitmap4_len + 4 +
+		n += 4 + 8 + 4 + ((e->name.component4_len + 3) & ~3u) + 4 +
+		     4 * e->attrs.attrmask.bitmap4_len + 4 +
 		     ((e->attrs.attr_vals.attrlist4_len + 3) & ~3u);
 	return n;
 }
@@ -61,7 +62,9 @@ static unsigned all(const struct ask *first, unsigned *pages)
 		if (readdir_as(&list, &k) || page_bytes() > k.maxcount)
 			return 0;
 		for (const entry4 *e = page()->entries; e; e = e->nextentry) {
-			unsigned n = e->name.component4_len == 5 ? (unsigned)atoi(e->name.component4_val + 3) : NAMES;
+			unsigned n = e->name.component4_len == 5
+					     ? (unsigned)atoi(e->name.component4_val + 3)
+					     : NAMES;
 
 			if (n >= NAMES || seen[n] || e->cookie < 3)
 				return 0;
@@ -81,7 +84,8 @@ static void empty(void)
 {
 	struct ask k = {.maxcount = 15};
 
-	tap_is(readdir_as(&list, &k), NFS4ERR_TOOSMALL, "15 bytes are too small for an empty directory");
+	tap_is(readdir_as(&list, &k), NFS4ERR_TOOSMALL,
+	       "15 bytes are too small for an empty directory");
 	k.maxcount = 16;
 	tap_is(readdir_as(&list, &k), NFS4_OK, "16 are not");
 	tap_ok(!page()->entries && page()->eof, "no entries, not even dots");
@@ -109,7 +113,8 @@ static void pages(void)
 
 static void attributes(void)
 {
-	const struct ask k = {.maxcount = 64 << 10, .w = {1 << 4 | 1 << 11 | 1 << 19 | 1 << 20, 1u << 1 | 1u << 23}};
+	const struct ask k = {.maxcount = 64 << 10,
+			      .w = {1 << 4 | 1 << 11 | 1 << 19 | 1 << 20, 1u << 1 | 1u << 23}};
 	const struct ask ids = {.maxcount = 64 << 10, .w = {1 << 11, 1u << 23}};
 	const entry4 *e;
 	struct v4c_fh fh;
@@ -120,21 +125,26 @@ static void attributes(void)
 
 	tap_is(readdir_as(&list, &k), NFS4_OK, "with attributes");
 	for (e = page()->entries; e; e = e->nextentry)
-		good = good && e->attrs.attrmask.bitmap4_val[0] == k.w[0] && e->attrs.attrmask.bitmap4_val[1] == k.w[1];
+		good = good && e->attrs.attrmask.bitmap4_val[0] == k.w[0] &&
+		       e->attrs.attrmask.bitmap4_val[1] == k.w[1];
 	tap_ok(good && page()->entries, "each entry has those asked for and no other");
 	e = page()->entries;
-	cursor_init_const(&vals, e->attrs.attr_vals.attrlist4_val, e->attrs.attr_vals.attrlist4_len);
+	cursor_init_const(&vals, e->attrs.attr_vals.attrlist4_val,
+			  e->attrs.attr_vals.attrlist4_len);
 	cursor_get_u64(&vals);
 	tap_is(cursor_get_u32(&vals), 0, "no error");
 	memcpy(fh.data, cursor_get_opaque(&vals, sizeof(fh.data), &len), sizeof(fh.data));
 	fh.len = len;
 	id = cursor_get_u64(&vals);
-	tap_is((long long)v4f_number(&c, &fh, FATTR4_FILEID), (long long)id, "its handle has its fileid");
+	tap_is((long long)v4f_number(&c, &fh, FATTR4_FILEID), (long long)id,
+	       "its handle has its fileid");
 	tap_is(readdir_as(&list, &ids), NFS4_OK, "numbers only");
 	e = page()->entries;
-	cursor_init_const(&vals, e->attrs.attr_vals.attrlist4_val, e->attrs.attr_vals.attrlist4_len);
+	cursor_init_const(&vals, e->attrs.attr_vals.attrlist4_val,
+			  e->attrs.attr_vals.attrlist4_len);
 	cursor_get_u32(&vals);
-	tap_is((long long)cursor_get_u64(&vals), (long long)id, "mounted_on_fileid of a plain object is its fileid");
+	tap_is((long long)cursor_get_u64(&vals), (long long)id,
+	       "mounted_on_fileid of a plain object is its fileid");
 }
 
 static void refused(void)
@@ -155,7 +165,10 @@ static void refused(void)
 	tap_is(readdir_as(&file, &k), NFS4ERR_NOTDIR, "of a file");
 }
 
-/* Who may list, but not search, is told names and why there is no more; who may not list is told that. */
+/*
+ * Who may list, but not search, is told names and why there
+ * is no more; who may not list is told that.
+ */
 static void forbidden(void)
 {
 	struct ask k = {.maxcount = 64 << 10, .w = {1 << 1}};
@@ -166,11 +179,13 @@ static void forbidden(void)
 	snprintf(path, sizeof(path), "%s/list", dir);
 	chmod(path, 0744);
 	c.raw.uid = 12345;
-	tap_is(readdir_as(&list, &k), NFS4ERR_ACCESS, "without search permission attributes fail all");
+	tap_is(readdir_as(&list, &k), NFS4ERR_ACCESS,
+	       "without search permission attributes fail all");
 	k.w[0] |= 1 << 11;
 	tap_is(readdir_as(&list, &k), NFS4_OK, "but with rdattr_error");
 	e = page()->entries;
-	tap_ok(e && e->attrs.attrmask.bitmap4_val[0] == 1 << 11 && !memcmp(e->attrs.attr_vals.attrlist4_val, "\0\0\0\r", 4),
+	tap_ok(e && e->attrs.attrmask.bitmap4_val[0] == 1 << 11 &&
+		       !memcmp(e->attrs.attr_vals.attrlist4_val, "\0\0\0\r", 4),
 	       "each entry says why");
 	chmod(path, 0700);
 	tap_is(readdir_as(&list, &k), NFS4ERR_ACCESS, "without read permission");

@@ -63,7 +63,8 @@ static uint32_t introduced(struct who *w, const char *name, const char *verf, ui
 
 static void session_args(const struct who *w, uint32_t seqid, uint32_t fore_max, uint32_t cached)
 {
-	const channel_attrs4 fore = {0, 8192, fore_max, cached, 128, 8, {0, NULL}}, back = {0, 8192, 8192, 8192, 128, 8, {0, NULL}};
+	const channel_attrs4 fore = {0, 8192, fore_max, cached, 128, 8, {0, NULL}},
+			     back = {0, 8192, 8192, 8192, 128, 8, {0, NULL}};
 
 	v4c_op(&c, OP_CREATE_SESSION)->nfs_argop4_u.opcreate_session = (CREATE_SESSION4args){
 		.csa_clientid = w->id,
@@ -79,7 +80,8 @@ static uint32_t take_session(struct who *w, uint32_t st)
 	if (!st) {
 		memcpy(w->session,
 		       v4c_res(&c, OP_CREATE_SESSION)
-			       ->nfs_resop4_u.opcreate_session.CREATE_SESSION4res_u.csr_resok4.csr_sessionid,
+			       ->nfs_resop4_u.opcreate_session.CREATE_SESSION4res_u.csr_resok4
+			       .csr_sessionid,
 		       sizeof(w->session));
 		memset(w->seqid, 0, sizeof(w->seqid));
 	}
@@ -97,7 +99,8 @@ static struct who met(const char *name)
 {
 	struct who w = {0};
 
-	is(introduced(&w, name, "verifier", 0) || session(&w, 8192, 8192), 0, "a client and its session");
+	is(introduced(&w, name, "verifier", 0) || session(&w, 8192, 8192), 0,
+	   "a client and its session");
 	be(&w);
 	v4c_begin(&c);
 	v4c_op(&c, OP_RECLAIM_COMPLETE);
@@ -113,7 +116,12 @@ static void begin_part(const char *name)
 
 static struct v4open made(struct v4owner *w, const char *name, uint32_t access, uint32_t deny)
 {
-	struct v4open o = {.access = access, .deny = deny, .create = true, .how = GUARDED4, .set_mode = true, .mode = 0644};
+	struct v4open o = {.access = access,
+			   .deny = deny,
+			   .create = true,
+			   .how = GUARDED4,
+			   .set_mode = true,
+			   .mode = 0644};
 
 	is(v4owner_open(&c, w, &home, name, &o), NFS4_OK, "a file");
 	return o;
@@ -139,7 +147,8 @@ static void sessions(void)
 	be(&a);
 	v4c_begin(&c);
 	session_args(&b, b.next, 8192, 8192);
-	is(take_session(&b, v4c_run(&c)), NFS4_OK, "CREATE_SESSION for it behind the first one's SEQUENCE");
+	is(take_session(&b, v4c_run(&c)), NFS4_OK,
+	   "CREATE_SESSION for it behind the first one's SEQUENCE");
 	leave(&a);
 	is(empty(&b), NFS4_OK, "works");
 	be(&a);
@@ -149,7 +158,8 @@ static void sessions(void)
 	is(take_session(&more, v4c_run(&c)), NFS4_OK, "one for itself");
 	leave(&a);
 	memcpy(first, more.session, sizeof(first));
-	is(session(&a, 8192, 8192) || memcmp(first, a.session, sizeof(first)), 0, "replayed without SEQUENCE it is the same");
+	is(session(&a, 8192, 8192) || memcmp(first, a.session, sizeof(first)), 0,
+	   "replayed without SEQUENCE it is the same");
 	is(empty(&more), NFS4_OK, "it works");
 	leave(&more);
 	is(introduced(&a, "sessions a", "verifier", 0), NFS4_OK, "EXCHANGE_ID without a session");
@@ -270,7 +280,8 @@ static void current(void)
 	is(v4c_run(&c), NFS4ERR_BAD_STATEID, "OPEN, LOOKUP, CLOSE");
 	op_open(&w, "cur5");
 	v4c_getfh(&c);
-	v4c_op(&c, OP_SETATTR)->nfs_argop4_u.opsetattr = (SETATTR4args){v4c_current, v4f_u64(&s, FATTR4_SIZE, 8)};
+	v4c_op(&c, OP_SETATTR)->nfs_argop4_u.opsetattr =
+		(SETATTR4args){v4c_current, v4f_u64(&s, FATTR4_SIZE, 8)};
 	is(v4c_run(&c), NFS4_OK, "OPEN, GETFH, SETATTR of the size");
 	op_open(&w, "cur6");
 	v4c_op(&c, OP_FREE_STATEID)->nfs_argop4_u.opfree_stateid.fsa_stateid = v4c_current;
@@ -316,15 +327,18 @@ static void opens(void)
 	is(p.ok.delegation.delegation_type, OPEN_DELEGATE_NONE_EXT, "no delegation is wanted");
 	is(v4owner_close(&c, &v, &p.fh, &p.id), NFS4_OK, "CLOSE");
 	p = (struct v4open){.access = RW, .claim = CLAIM_PREVIOUS};
-	is(v4owner_open(&c, &v, &o.fh, NULL, &p), NFS4ERR_NO_GRACE, "a reclaim after RECLAIM_COMPLETE");
-	is(introduced(&a, "opens new", "verifier", 0) || session(&a, 8192, 8192), 0, "a new client");
+	is(v4owner_open(&c, &v, &o.fh, NULL, &p), NFS4ERR_NO_GRACE,
+	   "a reclaim after RECLAIM_COMPLETE");
+	is(introduced(&a, "opens new", "verifier", 0) || session(&a, 8192, 8192), 0,
+	   "a new client");
 	be(&a);
 	v4c_begin(&c);
 	v4c_putrootfh(&c);
 	v4c_op(&c, OP_RECLAIM_COMPLETE)->nfs_argop4_u.opreclaim_complete.rca_one_fs = TRUE;
 	is(v4c_run(&c), NFS4_OK, "RECLAIM_COMPLETE of one file system");
 	p = (struct v4open){.access = RW, .create = true};
-	is(v4owner_open(&c, &v, &home, "opens3", &p), NFS4ERR_GRACE, "OPEN before RECLAIM_COMPLETE");
+	is(v4owner_open(&c, &v, &home, "opens3", &p), NFS4ERR_GRACE,
+	   "OPEN before RECLAIM_COMPLETE");
 }
 
 static void names(void)
@@ -388,7 +402,9 @@ static void second(void)
 	a->ca_src_stateid = o.id;
 	a->ca_synchronous = TRUE;
 	is(v4c_run(&c), NFS4_OK, "COPY of nothing is of all");
-	is((uint32_t)v4c_res(&c, OP_COPY)->nfs_resop4_u.opcopy.COPY4res_u.cr_resok4.cr_response.wr_count, 15, "all");
+	is((uint32_t)v4c_res(&c, OP_COPY)
+		   ->nfs_resop4_u.opcopy.COPY4res_u.cr_resok4.cr_response.wr_count,
+	   15, "all");
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -411,7 +427,8 @@ static void courtesy(void)
 	static const struct {
 		uint32_t access, deny, then_access, then_deny;
 	} rows[] = {{RW, W, W, 0}, {W, 0, R, W}, {W, R, R, 0}};
-	struct v4owner w = {"courtesy", 0}, v = {"courtesy v", 0}, k = {"courtesy k", 0}, l = {"courtesy l", 0};
+	struct v4owner w = {"courtesy", 0}, v = {"courtesy v", 0}, k = {"courtesy k", 0},
+		       l = {"courtesy l", 0};
 	struct v4lock one = {.type = WRITE_LT, .length = ALL}, two = one;
 	struct who late = {0};
 	struct v4open o[4], p;
@@ -419,14 +436,16 @@ static void courtesy(void)
 	uint32_t st;
 
 	begin_part("courtesy");
-	is(introduced(&late, "courtesy unconfirmed", "verifier", 0), NFS4_OK, "one that is never confirmed");
+	is(introduced(&late, "courtesy unconfirmed", "verifier", 0), NFS4_OK,
+	   "one that is never confirmed");
 	met("courtesy a");
 	for (unsigned i = 0; i < 3; i++) {
 		snprintf(name, sizeof(name), "courtesy%u", i);
 		o[i] = made(&w, name, rows[i].access, rows[i].deny);
 	}
 	p = (struct v4open){.access = RW, .claim = CLAIM_FH};
-	is(v4owner_open(&c, &v, &o[0].fh, NULL, &p), NFS4ERR_SHARE_DENIED, "denied to another of the same client");
+	is(v4owner_open(&c, &v, &o[0].fh, NULL, &p), NFS4ERR_SHARE_DENIED,
+	   "denied to another of the same client");
 	o[3] = made(&w, "courtesy3", RW, 0);
 	is(v4lock_new(&c, &w, &o[3].fh, &o[3].id, &k, &one), NFS4_OK, "a lock");
 	met("courtesy b");
@@ -449,7 +468,8 @@ int main(int argc, char **argv)
 
 	if (argc < 5)
 		return 2;
-	if (v4c_open(&c, argv[1], atoi(argv[2]), (uint32_t)atoi(argv[4])) || v4c_mount(&c, argv[3], &root))
+	if (v4c_open(&c, argv[1], atoi(argv[2]), (uint32_t)atoi(argv[4])) ||
+	    v4c_mount(&c, argv[3], &root))
 		return 1;
 	begin_part("start");
 	met("start");

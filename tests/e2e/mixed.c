@@ -67,7 +67,8 @@ static void landed(struct rpc_context *rpc, int rpc_status, void *data, void *pr
 		READ3res *r = data;
 		READ3resok *ok = &r->READ3res_u.resok;
 
-		if (r->status || ok->count != s->len || stamp_check(ok->data.data_val, s, f->gen) >= 0)
+		if (r->status || ok->count != s->len ||
+		    stamp_check(ok->data.data_val, s, f->gen) >= 0)
 			wrong(f, "READ", r->status, ok->count);
 	}
 }
@@ -86,13 +87,16 @@ static void take_off(struct client *k, struct flight *f, unsigned slot)
 		return;
 	}
 	stamp_fill(f->buf, s, gen);
-	WRITE3args a = { v3c_wire_fh(&file), s->offset, s->len, UNSTABLE, { s->len, (char *)f->buf } };
+	WRITE3args a = {v3c_wire_fh(&file), s->offset, s->len, UNSTABLE, {s->len, (char *)f->buf}};
 
 	if (rpc_nfs3_write_async(k->c.rpc, landed, &a, f))
 		abort();
 }
 
-/* Slots in an order that makes neighbours meet: each client strides through its share from another start. */
+/*
+ * Slots in an order that makes neighbours meet: each client
+ * strides through its share from another start.
+ */
 static bool begin(struct client *k)
 {
 	unsigned who = k - client;
@@ -149,7 +153,8 @@ int main(int argc, char **argv)
 	if (stamp_map_init(&map, seed, strtoull(argv[5], NULL, 0)))
 		return 2;
 	for (int i = 0; i < CLIENTS; i++) {
-		if (v3c_open(&client[i].c, argv[1], atoi(argv[2]), 0, 0, 0, NULL) || v3c_mnt(&client[i].c, argv[3]))
+		if (v3c_open(&client[i].c, argv[1], atoi(argv[2]), 0, 0, 0, NULL) ||
+		    v3c_mnt(&client[i].c, argv[3]))
 			return !tap_ok(false, "connect and mount") && tap_done();
 		for (int k = 0; k < DEPTH; k++)
 			client[i].flight[k].buf = malloc(STAMP_MAX);
@@ -159,7 +164,8 @@ int main(int argc, char **argv)
 	for (gen = 0; gen < PASSES && good; gen++)
 		good = run();
 	gen = PASSES - 1;
-	tap_ok(good, "%d clients wrote %u slots twice, seed %llu", CLIENTS, map.n, (unsigned long long)seed);
+	tap_ok(good, "%d clients wrote %u slots twice, seed %llu", CLIENTS, map.n,
+	       (unsigned long long)seed);
 	for (int i = 0; i < CLIENTS; i++)
 		tap_is(v3c_commit(&client[i].c, &file, 0, 0), NFS3_OK, "COMMIT");
 	reading = true;

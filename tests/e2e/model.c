@@ -43,15 +43,17 @@ static uint64_t edgy(uint64_t max)
 
 static bool wrong(const char *what, uint64_t offset, uint32_t len, const struct v3c_result *r)
 {
-	printf("# step %u: %s at %llu, %u bytes, size %llu: status %d count %u eof %d\n", step, what,
-	       (unsigned long long)offset, len, (unsigned long long)size, r->status, r->count, r->eof);
+	printf("# step %u: %s at %llu, %u bytes, size %llu: status %d count %u eof %d\n", step,
+	       what, (unsigned long long)offset, len, (unsigned long long)size, r->status, r->count,
+	       r->eof);
 	return false;
 }
 
 static bool do_read(struct v3c *c)
 {
 	uint64_t offset = edgy(size + 5000);
-	uint32_t len = edgy(IO_MAX), want = offset >= size ? 0 : size - offset < len ? size - offset : len;
+	uint32_t len = edgy(IO_MAX);
+	uint32_t want = offset >= size ? 0 : size - offset < len ? size - offset : len;
 
 	if (v3c_read(c, &file, offset, len, buffer) || c->r.count != want)
 		return wrong("READ", offset, len, &c->r);
@@ -76,7 +78,8 @@ static bool do_write(struct v3c *c)
 
 	for (uint32_t i = 0; i < len; i++)
 		buffer[i] = stamp_random(&seed);
-	if (v3c_write(c, &file, offset, len, how, buffer) || c->r.count != len || c->r.committed < how)
+	if (v3c_write(c, &file, offset, len, how, buffer) || c->r.count != len ||
+	    c->r.committed < how)
 		return wrong("WRITE", offset, len, &c->r);
 	memcpy(model + offset, buffer, len);
 	if (len && offset + len > size)
@@ -138,7 +141,8 @@ int main(int argc, char **argv)
 	first = seed = strtoull(argv[4], NULL, 0);
 	ops = atoi(argv[5]);
 	for (int i = 0; i < 2; i++)
-		if (v3c_open(&conn[i], argv[1], atoi(argv[2]), 0, 0, 0, NULL) || v3c_mnt(&conn[i], argv[3]))
+		if (v3c_open(&conn[i], argv[1], atoi(argv[2]), 0, 0, 0, NULL) ||
+		    v3c_mnt(&conn[i], argv[3]))
 			return !tap_ok(false, "connect and mount") && tap_done();
 	v3c_remove(&conn[0], &conn[0].root, "model");
 	if (v3c_create(&conn[0], &conn[0].root, "model", GUARDED, &mode, NULL))
@@ -146,7 +150,8 @@ int main(int argc, char **argv)
 	file = conn[0].r.fh;
 	for (step = 0; step < ops && good; step++)
 		good = one();
-	tap_ok(good, "%u random operations agree with the model, seed %llu", ops, (unsigned long long)first);
+	tap_ok(good, "%u random operations agree with the model, seed %llu", ops,
+	       (unsigned long long)first);
 	for (int i = 0; i < 2; i++)
 		v3c_close(&conn[i]);
 	return tap_done();

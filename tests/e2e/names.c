@@ -45,7 +45,8 @@ static component4 bad_name(unsigned i)
 
 /* --- operations --- */
 
-static uint32_t create_as(const struct v4c_fh *in, component4 n, uint32_t type, fattr4 f, const char *target)
+static uint32_t create_as(const struct v4c_fh *in, component4 n, uint32_t type, fattr4 f,
+			  const char *target)
 {
 	CREATE4args *a;
 
@@ -98,7 +99,8 @@ static uint32_t remove_as(const struct v4c_fh *in, component4 n)
 	return v4c_run(&c);
 }
 
-static uint32_t rename_as(const struct v4c_fh *from, component4 old, const struct v4c_fh *to, component4 new)
+static uint32_t rename_as(const struct v4c_fh *from, component4 old, const struct v4c_fh *to,
+			  component4 new)
 {
 	RENAME4args *a;
 
@@ -151,8 +153,8 @@ static void looked_up(void)
 	for (int t = 0; t < V4F_TYPES; t++) {
 		if (t == V4F_DIR)
 			continue;
-		IS(lookup(&of[t], v4c_name("x")), t == V4F_LINK ? NFS4ERR_SYMLINK : NFS4ERR_NOTDIR, "LOOKUP in a %s",
-		   v4f_types[t].name);
+		IS(lookup(&of[t], v4c_name("x")), t == V4F_LINK ? NFS4ERR_SYMLINK : NFS4ERR_NOTDIR,
+		   "LOOKUP in a %s", v4f_types[t].name);
 		v4c_begin(&c);
 		v4c_putfh(&c, &of[t]);
 		v4c_op(&c, OP_LOOKUPP);
@@ -175,11 +177,14 @@ static void links_read(void)
 		v4c_begin(&c);
 		v4c_putfh(&c, &of[t]);
 		v4c_op(&c, OP_READLINK);
-		IS(v4c_run(&c), t == V4F_LINK ? NFS4_OK : NFS4ERR_INVAL, "READLINK of a %s", v4f_types[t].name);
+		IS(v4c_run(&c), t == V4F_LINK ? NFS4_OK : NFS4ERR_INVAL, "READLINK of a %s",
+		   v4f_types[t].name);
 		if (t != V4F_LINK)
 			continue;
-		text = &v4c_res(&c, OP_READLINK)->nfs_resop4_u.opreadlink.READLINK4res_u.resok4.link;
-		tap_ok(text->linktext4_len == 15 && !memcmp(text->linktext4_val, "/where/it/leads", 15),
+		text = &v4c_res(&c, OP_READLINK)
+				->nfs_resop4_u.opreadlink.READLINK4res_u.resok4.link;
+		tap_ok(text->linktext4_len == 15 &&
+			       !memcmp(text->linktext4_val, "/where/it/leads", 15),
 		       "where the link leads");
 	}
 }
@@ -208,19 +213,22 @@ static void created(void)
 		IS(create(&work, bad_name(i), NF4DIR), bad[i].status, "CREATE of %s", bad[i].words);
 	for (int t = 0; t < V4F_TYPES; t++)
 		if (t != V4F_DIR)
-			IS(create(&of[t], v4c_name("x"), NF4DIR), NFS4ERR_NOTDIR, "CREATE in a %s", v4f_types[t].name);
+			IS(create(&of[t], v4c_name("x"), NF4DIR), NFS4ERR_NOTDIR, "CREATE in a %s",
+			   v4f_types[t].name);
 	IS(create(&work, v4c_name("reg"), NF4REG), NFS4ERR_BADTYPE, "CREATE of a regular file");
-	IS(create_as(&work, v4c_name("l"), NF4LNK, v4f_u32(&s, FATTR4_MODE, 0777), ""), NFS4ERR_INVAL,
-	   "CREATE of a link to nowhere");
-	IS(create_as(&work, v4c_name("d"), NF4DIR, v4f_u32(&s, FATTR4_LINK_SUPPORT, 1), ""), NFS4ERR_INVAL,
-	   "CREATE with an attribute that is only to be read");
-	IS(create_as(&work, v4c_name("d"), NF4DIR, v4f_u32(&s, FATTR4_HIDDEN, 1), ""), NFS4ERR_ATTRNOTSUPP,
-	   "CREATE with one that is not served");
+	IS(create_as(&work, v4c_name("l"), NF4LNK, v4f_u32(&s, FATTR4_MODE, 0777), ""),
+	   NFS4ERR_INVAL, "CREATE of a link to nowhere");
+	IS(create_as(&work, v4c_name("d"), NF4DIR, v4f_u32(&s, FATTR4_LINK_SUPPORT, 1), ""),
+	   NFS4ERR_INVAL, "CREATE with an attribute that is only to be read");
+	IS(create_as(&work, v4c_name("d"), NF4DIR, v4f_u32(&s, FATTR4_HIDDEN, 1), ""),
+	   NFS4ERR_ATTRNOTSUPP, "CREATE with one that is not served");
 	if (c.minor < 2)
 		return;
-	IS(create_as(&work, v4c_name("umasked"), NF4DIR, v4f_u64(&s, FATTR4_MODE_UMASK, UINT64_C(0x1ff00000012)), ""),
+	IS(create_as(&work, v4c_name("umasked"), NF4DIR,
+		     v4f_u64(&s, FATTR4_MODE_UMASK, UINT64_C(0x1ff00000012)), ""),
 	   NFS4_OK, "CREATE with mode_umask");
-	tap_ok(v4f_got(&c, &vals) && cursor_get_u32(&vals) == NF4DIR && cursor_get_u32(&vals) == 0755,
+	tap_ok(v4f_got(&c, &vals) && cursor_get_u32(&vals) == NF4DIR &&
+		       cursor_get_u32(&vals) == 0755,
 	       "the umask is taken off");
 }
 
@@ -240,12 +248,14 @@ static void removed(void)
 		IS(remove_as(&work, bad_name(i)), bad[i].status, "REMOVE of %s", bad[i].words);
 	for (int t = 0; t < V4F_TYPES; t++)
 		if (t != V4F_DIR)
-			IS(remove_as(&of[t], v4c_name("x")), NFS4ERR_NOTDIR, "REMOVE in a %s", v4f_types[t].name);
+			IS(remove_as(&of[t], v4c_name("x")), NFS4ERR_NOTDIR, "REMOVE in a %s",
+			   v4f_types[t].name);
 	IS(remove_as(&work, v4c_name("nothing")), NFS4ERR_NOENT, "REMOVE of nothing");
 	mk(&work, "full", NF4DIR, NULL);
 	snprintf(path, sizeof(path), "%s/work/full/in", dir);
 	mkdir(path, 0755);
-	IS(remove_as(&work, v4c_name("full")), NFS4ERR_NOTEMPTY, "REMOVE of a directory that is not empty");
+	IS(remove_as(&work, v4c_name("full")), NFS4ERR_NOTEMPTY,
+	   "REMOVE of a directory that is not empty");
 }
 
 /* --- names of old, that NFSv3 and processes here may make --- */
@@ -283,7 +293,8 @@ static bool nothing_changed(void)
 {
 	const RENAME4resok *ok = &v4c_res(&c, OP_RENAME)->nfs_resop4_u.oprename.RENAME4res_u.resok4;
 
-	return ok->source_cinfo.before == ok->source_cinfo.after && ok->target_cinfo.before == ok->target_cinfo.after;
+	return ok->source_cinfo.before == ok->source_cinfo.after &&
+	       ok->target_cinfo.before == ok->target_cinfo.after;
 }
 
 static void renamed(void)
@@ -293,19 +304,22 @@ static void renamed(void)
 	mk(&work, "a", NF4DIR, &a);
 	mk(&work, "b", NF4DIR, &b);
 	for (int t = 0; t < V4F_TYPES; t++) {
-		IS(rename_as(&root, v4c_name(v4f_types[t].name), &b, v4c_name("moved")), NFS4_OK, "RENAME of a %s",
-		   v4f_types[t].name);
-		IS(rename_as(&b, v4c_name("moved"), &root, v4c_name(v4f_types[t].name)), NFS4_OK, "and back");
+		IS(rename_as(&root, v4c_name(v4f_types[t].name), &b, v4c_name("moved")), NFS4_OK,
+		   "RENAME of a %s", v4f_types[t].name);
+		IS(rename_as(&b, v4c_name("moved"), &root, v4c_name(v4f_types[t].name)), NFS4_OK,
+		   "and back");
 		if (t == V4F_DIR)
 			continue;
-		IS(rename_as(&of[t], v4c_name("x"), &work, v4c_name("y")), NFS4ERR_NOTDIR, "RENAME from a %s",
-		   v4f_types[t].name);
-		IS(rename_as(&work, v4c_name("a"), &of[t], v4c_name("y")), NFS4ERR_NOTDIR, "RENAME into a %s",
-		   v4f_types[t].name);
+		IS(rename_as(&of[t], v4c_name("x"), &work, v4c_name("y")), NFS4ERR_NOTDIR,
+		   "RENAME from a %s", v4f_types[t].name);
+		IS(rename_as(&work, v4c_name("a"), &of[t], v4c_name("y")), NFS4ERR_NOTDIR,
+		   "RENAME into a %s", v4f_types[t].name);
 	}
 	for (unsigned i = 0; i < NBAD; i++) {
-		IS(rename_as(&work, bad_name(i), &work, v4c_name("y")), bad[i].status, "RENAME from %s", bad[i].words);
-		IS(rename_as(&work, v4c_name("a"), &work, bad_name(i)), bad[i].status, "RENAME to %s", bad[i].words);
+		IS(rename_as(&work, bad_name(i), &work, v4c_name("y")), bad[i].status,
+		   "RENAME from %s", bad[i].words);
+		IS(rename_as(&work, v4c_name("a"), &work, bad_name(i)), bad[i].status,
+		   "RENAME to %s", bad[i].words);
 	}
 	touch("work/f");
 	touch("work/g");
@@ -314,7 +328,8 @@ static void renamed(void)
 	IS(mv("f", "a"), NFS4ERR_ISDIR, "a file over a directory");
 	IS(mv("f", "full"), NFS4ERR_ISDIR, "a file over a full directory");
 	IS(mv("a", "full"), NFS4ERR_NOTEMPTY, "a directory over a full one");
-	IS(rename_as(&work, v4c_name("a"), &a, v4c_name("a")), NFS4ERR_INVAL, "a directory into itself");
+	IS(rename_as(&work, v4c_name("a"), &a, v4c_name("a")), NFS4ERR_INVAL,
+	   "a directory into itself");
 	IS(mv("f", "g"), NFS4_OK, "a file over a file");
 	IS(mv("a", "b"), NFS4_OK, "a directory over an empty one");
 	IS(mv("b", "b"), NFS4_OK, "a directory to its own name");
@@ -341,16 +356,19 @@ static void linked(void)
 		uint64_t before = v4f_number(&c, &of[t], FATTR4_NUMLINKS);
 
 		snprintf(n, sizeof(n), "link%d", t);
-		IS(link_as(&of[t], &work, v4c_name(n)), t == V4F_DIR ? NFS4ERR_ISDIR : NFS4_OK, "LINK to a %s",
-		   v4f_types[t].name);
+		IS(link_as(&of[t], &work, v4c_name(n)), t == V4F_DIR ? NFS4ERR_ISDIR : NFS4_OK,
+		   "LINK to a %s", v4f_types[t].name);
 		if (t == V4F_DIR)
 			continue;
 		IS(v4f_number(&c, &of[t], FATTR4_NUMLINKS), before + 1, "one more link");
-		IS(link_as(&of[t], &work, v4c_name(n)), NFS4ERR_EXIST, "LINK of a name that is taken");
-		IS(link_as(&of[V4F_FILE], &of[t], v4c_name("x")), NFS4ERR_NOTDIR, "LINK in a %s", v4f_types[t].name);
+		IS(link_as(&of[t], &work, v4c_name(n)), NFS4ERR_EXIST,
+		   "LINK of a name that is taken");
+		IS(link_as(&of[V4F_FILE], &of[t], v4c_name("x")), NFS4ERR_NOTDIR, "LINK in a %s",
+		   v4f_types[t].name);
 	}
 	for (unsigned i = 0; i < NBAD; i++)
-		IS(link_as(&of[V4F_FILE], &work, bad_name(i)), bad[i].status, "LINK of %s", bad[i].words);
+		IS(link_as(&of[V4F_FILE], &work, bad_name(i)), bad[i].status, "LINK of %s",
+		   bad[i].words);
 	v4c_begin(&c);
 	v4c_putfh(&c, &work);
 	v4c_op(&c, OP_LINK)->nfs_argop4_u.oplink.newname = v4c_name("x");
@@ -373,7 +391,8 @@ static void secured(void)
 
 	IS(secinfo(&root, v4c_name("file")), NFS4_OK, "SECINFO of a file");
 	ok = &v4c_res(&c, OP_SECINFO)->nfs_resop4_u.opsecinfo.SECINFO4res_u.resok4;
-	tap_ok(ok->SECINFO4resok_len == 1 && ok->SECINFO4resok_val[0].flavor == 1, "AUTH_SYS it is");
+	tap_ok(ok->SECINFO4resok_len == 1 && ok->SECINFO4resok_val[0].flavor == 1,
+	       "AUTH_SYS it is");
 	IS(secinfo(&of[V4F_FILE], v4c_name("x")), NFS4ERR_NOTDIR, "SECINFO in a file");
 	IS(secinfo(&root, v4c_name("nothing")), NFS4ERR_NOENT, "SECINFO of nothing");
 	IS(secinfo(&root, bad_name(0)), NFS4ERR_INVAL, "SECINFO of an empty name");
@@ -381,11 +400,13 @@ static void secured(void)
 	v4c_putfh(&c, &root);
 	v4c_op(&c, OP_SECINFO)->nfs_argop4_u.opsecinfo.name = v4c_name("file");
 	v4c_getfh(&c);
-	IS(v4c_run(&c), c.minor ? NFS4ERR_NOFILEHANDLE : NFS4_OK, "SECINFO eats the filehandle from 4.1 on");
+	IS(v4c_run(&c), c.minor ? NFS4ERR_NOFILEHANDLE : NFS4_OK,
+	   "SECINFO eats the filehandle from 4.1 on");
 	for (uint32_t style = 0; c.minor && style < 2; style++) {
 		v4c_begin(&c);
 		v4c_putfh(&c, &root);
-		v4c_op(&c, OP_SECINFO_NO_NAME)->nfs_argop4_u.opsecinfo_no_name = (secinfo_style4)style;
+		v4c_op(&c, OP_SECINFO_NO_NAME)->nfs_argop4_u.opsecinfo_no_name =
+			(secinfo_style4)style;
 		IS(v4c_run(&c), NFS4_OK, "SECINFO_NO_NAME of style %u", style);
 	}
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* openids HOST PORT DIR: what stateids are and do in 4.1: TEST_STATEID, FREE_STATEID, the current one, CLAIM_FH. */
+/*
+ * openids HOST PORT DIR: what stateids are and do in 4.1:
+ * TEST_STATEID, FREE_STATEID, the current one, CLAIM_FH.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,7 +34,8 @@ static struct v4owner owner(void)
 
 static struct v4open make(uint32_t access, uint32_t deny)
 {
-	return (struct v4open){.access = access, .deny = deny, .create = true, .set_mode = true, .mode = 0644};
+	return (struct v4open){
+		.access = access, .deny = deny, .create = true, .set_mode = true, .mode = 0644};
 }
 
 static uint32_t one_with_id(nfs_opnum4 op, const stateid4 *id)
@@ -40,7 +44,8 @@ static uint32_t one_with_id(nfs_opnum4 op, const stateid4 *id)
 	if (op == OP_FREE_STATEID)
 		v4c_op(&c, op)->nfs_argop4_u.opfree_stateid.fsa_stateid = *id;
 	else
-		v4c_op(&c, op)->nfs_argop4_u.optest_stateid = (TEST_STATEID4args){{1, (stateid4 *)(uintptr_t)id}};
+		v4c_op(&c, op)->nfs_argop4_u.optest_stateid =
+			(TEST_STATEID4args){{1, (stateid4 *)(uintptr_t)id}};
 	if (v4c_run(&c))
 		return c.res.status;
 	if (op == OP_FREE_STATEID)
@@ -69,7 +74,8 @@ static void stateids(void)
 	tap_is(one_with_id(OP_TEST_STATEID, &id), NFS4ERR_OLD_STATEID, "of an old one");
 	id = v4owner_stale(o.id);
 	tap_is(one_with_id(OP_TEST_STATEID, &id), NFS4ERR_BAD_STATEID, "of nobody's");
-	tap_is(one_with_id(OP_TEST_STATEID, &v4c_anonymous), NFS4ERR_BAD_STATEID, "of the anonymous one");
+	tap_is(one_with_id(OP_TEST_STATEID, &v4c_anonymous), NFS4ERR_BAD_STATEID,
+	       "of the anonymous one");
 	tap_is(one_with_id(OP_FREE_STATEID, &o.id), NFS4ERR_LOCKS_HELD, "an open is not freed");
 	id.seqid = 77;
 	tap_is(one_with_id(OP_FREE_STATEID, &id), NFS4ERR_BAD_STATEID, "nor nobody's");
@@ -86,7 +92,8 @@ static void by_handle(void)
 
 	v4owner_open(&c, &a, &root, n, &o);
 	v4owner_close(&c, &a, &o.fh, &o.id);
-	o = (struct v4open){.access = RW | OPEN4_SHARE_ACCESS_WANT_NO_DELEG, .claim = CLAIM_FH, .fh = o.fh};
+	o = (struct v4open){
+		.access = RW | OPEN4_SHARE_ACCESS_WANT_NO_DELEG, .claim = CLAIM_FH, .fh = o.fh};
 	tap_is(v4owner_open(&c, &a, &o.fh, NULL, &o), NFS4_OK, "CLAIM_FH");
 	tap_ok(o.ok.delegation.delegation_type == OPEN_DELEGATE_NONE_EXT &&
 		       o.ok.delegation.open_delegation4_u.od_whynone.ond_why == WND4_NOT_WANTED,
@@ -97,7 +104,8 @@ static void by_handle(void)
 		       o.ok.delegation.open_delegation4_u.od_whynone.ond_why == WND4_RESOURCE,
 	       "and not had");
 	o.access = 0x40000003;
-	tap_is(v4owner_open(&c, &a, &o.fh, NULL, &o), NFS4ERR_BADXDR, "access bits that do not exist");
+	tap_is(v4owner_open(&c, &a, &o.fh, NULL, &o), NFS4ERR_BADXDR,
+	       "access bits that do not exist");
 	o.access = RW;
 	tap_is(v4owner_open(&c, &a, &root, NULL, &o), NFS4ERR_ISDIR, "CLAIM_FH of a directory");
 	o.claim = CLAIM_DELEG_CUR_FH;
@@ -141,7 +149,8 @@ static void current(void)
 	v4c_begin(&c);
 	v4c_putfh(&c, &o.fh);
 	op_close(&v4c_current);
-	tap_is(v4c_run(&c), NFS4ERR_BAD_STATEID, "there is none without an operation that makes one");
+	tap_is(v4c_run(&c), NFS4ERR_BAD_STATEID,
+	       "there is none without an operation that makes one");
 	v4c_begin(&c);
 	v4c_putfh(&c, &o.fh);
 	op_close(&id);

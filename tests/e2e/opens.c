@@ -50,7 +50,8 @@ static struct v4owner owner(void)
 
 static struct v4open make(uint32_t access, uint32_t deny)
 {
-	return (struct v4open){.access = access, .deny = deny, .create = true, .set_mode = true, .mode = 0644};
+	return (struct v4open){
+		.access = access, .deny = deny, .create = true, .set_mode = true, .mode = 0644};
 }
 
 static mode_t mode_of(const char *name)
@@ -79,7 +80,8 @@ static void unchecked(void)
 	o.size = 32;
 	tap_is(v4owner_open(&c, &w, &root, n, &o), NFS4_OK, "UNCHECKED creates");
 	tap_ok(mode_of(n) == 0644 && size_of(n) == 32, "with its mode and size");
-	tap_ok(o.ok.attrset.bitmap4_val[0] == 1u << FATTR4_SIZE && o.ok.attrset.bitmap4_val[1] == 1u << 1,
+	tap_ok(o.ok.attrset.bitmap4_val[0] == 1u << FATTR4_SIZE &&
+		       o.ok.attrset.bitmap4_val[1] == 1u << 1,
 	       "and tells that they are set");
 	o.mode = 0600;
 	o.size = 16;
@@ -92,7 +94,8 @@ static void unchecked(void)
 	truncate(path(n), 5);
 	o = make(R, 0);
 	o.set_size = true;
-	tap_is(v4owner_open(&c, &w, &root, n, &o), NFS4ERR_INVAL, "no truncation without write access");
+	tap_is(v4owner_open(&c, &w, &root, n, &o), NFS4ERR_INVAL,
+	       "no truncation without write access");
 	tap_is(size_of(n), 5, "and none happens");
 }
 
@@ -124,8 +127,10 @@ static void exclusive(createmode4 how, const char *what)
 	tap_is(v4owner_open(&c, &w, &root, n, &other), NFS4ERR_EXIST, "another verifier");
 	other.verf = "12345678";
 	tap_is(v4owner_open(&c, &w, &root, n, &other), NFS4_OK, "the same verifier");
-	tap_ok(other.fh.len == o.fh.len && !memcmp(other.fh.data, o.fh.data, o.fh.len), "is the same file");
-	tap_ok(o.ok.attrset.bitmap4_val[1] & 1u << (FATTR4_TIME_MODIFY - 32), "the client is to set the times");
+	tap_ok(other.fh.len == o.fh.len && !memcmp(other.fh.data, o.fh.data, o.fh.len),
+	       "is the same file");
+	tap_ok(o.ok.attrset.bitmap4_val[1] & 1u << (FATTR4_TIME_MODIFY - 32),
+	       "the client is to set the times");
 }
 
 static void bad_attributes(void)
@@ -150,8 +155,10 @@ static void bad_attributes(void)
 		v4c_begin(&c);
 		v4c_putfh(&c, &root);
 		v4owner_op_open(&c, &w, n, &o, buf);
-		f = &c.op[c.nops - 1].nfs_argop4_u.opopen.openhow.openflag4_u.how.createhow4_u.createattrs;
-		*f = (fattr4){.attrmask = {.bitmap4_len = 1}, .attr_vals = {rows[i].len, (char *)zero}};
+		f = &c.op[c.nops - 1]
+			     .nfs_argop4_u.opopen.openhow.openflag4_u.how.createhow4_u.createattrs;
+		*f = (fattr4){.attrmask = {.bitmap4_len = 1},
+			      .attr_vals = {rows[i].len, (char *)zero}};
 		f->attrmask.bitmap4_val[0] = 1u << rows[i].bit;
 		st = v4c_run(&c);
 		v4owner_went(&c, &w, st);
@@ -191,16 +198,20 @@ static void names_and_types(void)
 			symlink("nowhere", path(rows[i].name)) ? (void)0 : (void)0;
 		else
 			mknod(path(rows[i].name), rows[i].type | 0644, makedev(1, 3));
-		tap_ok(v4owner_open(&c, &w, &root, rows[i].name, &plain) == want, "OPEN of %s", rows[i].name);
-		tap_ok(v4owner_open(&c, &w, &root, rows[i].name, &o) == want, "UNCHECKED on %s", rows[i].name);
+		tap_ok(v4owner_open(&c, &w, &root, rows[i].name, &plain) == want, "OPEN of %s",
+		       rows[i].name);
+		tap_ok(v4owner_open(&c, &w, &root, rows[i].name, &o) == want, "UNCHECKED on %s",
+		       rows[i].name);
 	}
 	tap_is(v4owner_open(&c, &w, &root, "vapor", &plain), NFS4ERR_NOENT, "OPEN of nothing");
-	tap_is(v4owner_open(&c, &w, NULL, "x", &plain), NFS4ERR_NOFILEHANDLE, "OPEN without a filehandle");
+	tap_is(v4owner_open(&c, &w, NULL, "x", &plain), NFS4ERR_NOFILEHANDLE,
+	       "OPEN without a filehandle");
 	tap_is(v4owner_open(&c, &w, &root, "", &o), NFS4ERR_INVAL, "an empty name");
 	tap_is(v4owner_open(&c, &w, &root, "..", &plain), NFS4ERR_BADNAME, "\"..\"");
 	memset(long_name, 'x', sizeof(long_name));
 	long_name[300] = '\0';
-	tap_is(v4owner_open(&c, &w, &root, long_name, &o), NFS4ERR_NAMETOOLONG, "a name of 300 bytes");
+	tap_is(v4owner_open(&c, &w, &root, long_name, &o), NFS4ERR_NAMETOOLONG,
+	       "a name of 300 bytes");
 	tap_is(v4owner_open(&c, &w, &root, "plain", &o), NFS4_OK, "a file");
 	file = o.fh;
 	tap_is(v4owner_open(&c, &w, &file, "x", &plain), NFS4ERR_NOTDIR, "a name in a file");
@@ -233,12 +244,14 @@ static void rights(void)
 	chmod(path(n), 0);
 	chown(path(n), 1000, 1000);
 	o = (struct v4open){.access = RW};
-	tap_is(v4owner_open(&c, &w, &root, n, &o), NFS4ERR_ACCESS, "the mode closes it to its owner");
+	tap_is(v4owner_open(&c, &w, &root, n, &o), NFS4ERR_ACCESS,
+	       "the mode closes it to its owner");
 	chmod(dir, 0777);
 	o = make(RW, 0);
 	o.mode = 0;
 	n = fresh();
-	tap_is(v4owner_open(&c, &w, &root, n, &o), NFS4_OK, "who creates a file has it, whatever its mode");
+	tap_is(v4owner_open(&c, &w, &root, n, &o), NFS4_OK,
+	       "who creates a file has it, whatever its mode");
 	c.raw.uid = c.raw.gid = 0;
 	chmod(dir, 0755);
 }
@@ -259,7 +272,8 @@ static void sharing(void)
 	tap_is(v4owner_open(&c, &b, &root, n, &two), NFS4_OK, "writing is not");
 	tap_is(v4owner_close(&c, &b, &two.fh, &two.id), NFS4_OK, "closed");
 	two = (struct v4open){.access = W, .deny = OPEN4_SHARE_DENY_WRITE};
-	tap_is(v4owner_open(&d, &e, &root, n, &two), NFS4ERR_SHARE_DENIED, "what is written cannot be denied");
+	tap_is(v4owner_open(&d, &e, &root, n, &two), NFS4ERR_SHARE_DENIED,
+	       "what is written cannot be denied");
 	tap_is(v4owner_close(&c, &a, &one.fh, &one.id), NFS4_OK, "closed");
 	two = (struct v4open){.access = R};
 	tap_is(v4owner_open(&d, &e, &root, n, &two), NFS4_OK, "now the other client reads");
@@ -282,20 +296,26 @@ static void downgrade(void)
 	o.access = RW;
 	tap_is(v4owner_open(&c, &a, &root, n, &o), NFS4_OK, "then for both");
 	old = o.id;
-	tap_is(v4owner_downgrade(&c, &a, &o.fh, &o.id, W, 0), NFS4ERR_INVAL, "never opened for writing alone");
-	tap_is(v4owner_downgrade(&c, &a, &o.fh, &o.id, R, 1), NFS4ERR_INVAL, "never denied anything");
+	tap_is(v4owner_downgrade(&c, &a, &o.fh, &o.id, W, 0), NFS4ERR_INVAL,
+	       "never opened for writing alone");
+	tap_is(v4owner_downgrade(&c, &a, &o.fh, &o.id, R, 1), NFS4ERR_INVAL,
+	       "never denied anything");
 	tap_is(v4owner_downgrade(&c, &a, &o.fh, &o.id, 0, 0), NFS4ERR_BADXDR, "to nothing");
 	tap_is(v4owner_downgrade(&c, &a, &o.fh, &o.id, R, 0), NFS4_OK, "back to reading");
 	tap_is(o.id.seqid, old.seqid + 1, "a new seqid");
 	tap_is(v4owner_downgrade(&c, &a, &o.fh, &o.id, RW, 0), NFS4ERR_INVAL, "not up again");
 	tap_is(v4owner_downgrade(&c, &a, &o.fh, &old, R, 0), NFS4ERR_OLD_STATEID, "an old stateid");
-	tap_is(v4owner_downgrade(&c, &a, NULL, &o.id, R, 0), NFS4ERR_NOFILEHANDLE, "without a filehandle");
-	tap_is(v4owner_downgrade(&c, &a, &root, &o.id, R, 0), NFS4ERR_BAD_STATEID, "of another file");
+	tap_is(v4owner_downgrade(&c, &a, NULL, &o.id, R, 0), NFS4ERR_NOFILEHANDLE,
+	       "without a filehandle");
+	tap_is(v4owner_downgrade(&c, &a, &root, &o.id, R, 0), NFS4ERR_BAD_STATEID,
+	       "of another file");
 	old = v4owner_stale(o.id);
-	tap_is(v4owner_downgrade(&c, &a, &o.fh, &old, R, 0), c.minor ? NFS4ERR_BAD_STATEID : NFS4ERR_STALE_STATEID,
+	tap_is(v4owner_downgrade(&c, &a, &o.fh, &old, R, 0),
+	       c.minor ? NFS4ERR_BAD_STATEID : NFS4ERR_STALE_STATEID,
 	       "of another start of the server");
 	old = (stateid4){0};
-	tap_is(v4owner_downgrade(&c, &a, &o.fh, &old, R, 0), NFS4ERR_BAD_STATEID, "the anonymous one");
+	tap_is(v4owner_downgrade(&c, &a, &o.fh, &old, R, 0), NFS4ERR_BAD_STATEID,
+	       "the anonymous one");
 }
 
 /* --- closing ------------------------------------------------------------------------------ */
@@ -309,8 +329,8 @@ static void closing(void)
 
 	tap_is(v4owner_open(&c, &a, &root, n, &o), NFS4_OK, "opened");
 	id = v4owner_stale(o.id);
-	tap_is(v4owner_close(&c, &a, &o.fh, &id), c.minor ? NFS4ERR_BAD_STATEID : NFS4ERR_STALE_STATEID,
-	       "CLOSE of another start's");
+	tap_is(v4owner_close(&c, &a, &o.fh, &id),
+	       c.minor ? NFS4ERR_BAD_STATEID : NFS4ERR_STALE_STATEID, "CLOSE of another start's");
 	id = (stateid4){0};
 	tap_is(v4owner_close(&c, &a, &o.fh, &id), NFS4ERR_BAD_STATEID, "of the anonymous one");
 	tap_is(v4owner_close(&c, &a, NULL, &o.id), NFS4ERR_NOFILEHANDLE, "without a filehandle");
@@ -322,7 +342,8 @@ static void closing(void)
 	if (id.seqid)
 		tap_is(v4owner_close(&c, &a, &o.fh, &id), NFS4ERR_OLD_STATEID, "an old one");
 	else
-		tap_is(v4owner_close(&d, &a, &o.fh, &o.id), NFS4ERR_BAD_STATEID, "of another client");
+		tap_is(v4owner_close(&d, &a, &o.fh, &o.id), NFS4ERR_BAD_STATEID,
+		       "of another client");
 	tap_is(v4owner_close(&c, &a, &o.fh, &o.id), NFS4_OK, "its own");
 	tap_is(v4owner_close(&c, &a, &o.fh, &o.id), NFS4ERR_BAD_STATEID, "once");
 }
@@ -344,7 +365,8 @@ static void unlinked(void)
 	v4c_getattr(&c, 1u << FATTR4_SIZE, 0, 0);
 	tap_is(v4c_run(&c), NFS4_OK, "GETATTR after it lost its name");
 	if (c.minor)
-		tap_is(v4owner_open(&c, &b, &o.fh, NULL, &again), NFS4_OK, "opened once more by its handle");
+		tap_is(v4owner_open(&c, &b, &o.fh, NULL, &again), NFS4_OK,
+		       "opened once more by its handle");
 	v4c_begin(&c);
 	v4c_putfh(&c, &o.fh);
 	v4c_write(&c, &o.id, 0, FILE_SYNC4, "data", 4);
@@ -372,7 +394,8 @@ static void using(void)
 	v4c_write(&c, &o.id, 0, FILE_SYNC4, "data", 4);
 	tap_is(v4c_run(&c), NFS4ERR_OPENMODE, "not for writing");
 	o.deny = OPEN4_SHARE_DENY_BOTH;
-	tap_is(v4owner_open(&c, &a, &root, n, &o), NFS4ERR_SHARE_DENIED, "its own access stands against denying it");
+	tap_is(v4owner_open(&c, &a, &root, n, &o), NFS4ERR_SHARE_DENIED,
+	       "its own access stands against denying it");
 	tap_is(v4owner_close(&c, &a, &o.fh, &o.id), NFS4_OK, "closed");
 	o.access = RW;
 	tap_is(v4owner_open(&c, &a, &root, n, &o), NFS4_OK, "all denied");
@@ -411,7 +434,8 @@ static void sequences(void)
 	tap_is(v4owner_open(&c, &a, &root, n, &o), NFS4_OK, "a new owner");
 	tap_ok(o.ok.rflags & OPEN4_RESULT_CONFIRM, "is to be confirmed");
 	id = v4owner_stale(o.id);
-	tap_is(v4owner_confirm(&c, &a, &o.fh, &id), NFS4ERR_STALE_STATEID, "OPEN_CONFIRM of another start's");
+	tap_is(v4owner_confirm(&c, &a, &o.fh, &id), NFS4ERR_STALE_STATEID,
+	       "OPEN_CONFIRM of another start's");
 	id = (stateid4){0};
 	tap_is(v4owner_confirm(&c, &a, &o.fh, &id), NFS4ERR_BAD_STATEID, "of the anonymous one");
 	a.seqid += 3;
@@ -428,7 +452,8 @@ static void sequences(void)
 	a.seqid--;
 	id = p.id;
 	tap_is(v4owner_open(&c, &a, &root, m, &p), NFS4_OK, "sent again");
-	tap_ok(p.id.seqid == id.seqid && !memcmp(p.id.other, id.other, sizeof(id.other)), "is answered again");
+	tap_ok(p.id.seqid == id.seqid && !memcmp(p.id.other, id.other, sizeof(id.other)),
+	       "is answered again");
 	tap_is(v4owner_open(&c, &a, &root, m, &p), NFS4ERR_SHARE_DENIED, "sent anew it is denied");
 	a.seqid += 1;
 	tap_is(v4owner_open(&c, &a, &root, m, &p), NFS4ERR_BAD_SEQID, "out of sequence");
@@ -450,11 +475,12 @@ static void foreign_clientids(void)
 	const char *n = fresh();
 
 	c.clientid = 0;
-	tap_is(v4owner_open(&c, &a, &root, n, &o), NFS4ERR_STALE_CLIENTID, "OPEN by nobody's clientid");
+	tap_is(v4owner_open(&c, &a, &root, n, &o), NFS4ERR_STALE_CLIENTID,
+	       "OPEN by nobody's clientid");
 	c.clientid = own;
 }
 
-/* -------------------------------------------------------------------------------------------------- */
+/* -------------------------------------------------------------------------------- */
 
 static void both(void)
 {

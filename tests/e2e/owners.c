@@ -88,8 +88,10 @@ static void listed(void)
 	e = v4c_res(&c, OP_READDIR)->nfs_resop4_u.opreaddir.READDIR4res_u.resok4.reply.entries;
 	if (!e)
 		return;
-	cursor_init_const(&vals, e->attrs.attr_vals.attrlist4_val, e->attrs.attr_vals.attrlist4_len);
-	tap_ok(next_is(&vals, "daemon@example.org") && next_is(&vals, "bin@example.org"), "tells names, too");
+	cursor_init_const(&vals, e->attrs.attr_vals.attrlist4_val,
+			  e->attrs.attr_vals.attrlist4_len);
+	tap_ok(next_is(&vals, "daemon@example.org") && next_is(&vals, "bin@example.org"),
+	       "tells names, too");
 }
 
 static void told(const char *path)
@@ -97,13 +99,16 @@ static void told(const char *path)
 	char text[16];
 
 	snprintf(text, sizeof(text), "%u", NOBODY);
-	tap_ok(owned(NULL, "root@example.org", "root@example.org"), "the root of all exports is root's");
-	tap_ok(!chown(path, 1, 2) && owned(&file, "daemon@example.org", "bin@example.org"), "names");
+	tap_ok(owned(NULL, "root@example.org", "root@example.org"),
+	       "the root of all exports is root's");
+	tap_ok(!chown(path, 1, 2) && owned(&file, "daemon@example.org", "bin@example.org"),
+	       "names");
 	tap_ok(owned(&file, "daemon@example.org", "bin@example.org"), "and again");
 	listed();
 	tap_is(verify("daemon@example.org"), NFS4_OK, "VERIFY compares them");
 	tap_is(verify("bin@example.org"), NFS4ERR_NOT_SAME, "and sees another");
-	tap_ok(!chown(path, NOBODY, NOBODY) && owned(&file, text, text), "whom nobody knows has a number");
+	tap_ok(!chown(path, NOBODY, NOBODY) && owned(&file, text, text),
+	       "whom nobody knows has a number");
 }
 
 static void set(const char *path)
@@ -114,10 +119,12 @@ static void set(const char *path)
 	tap_ok(!stat(path, &st) && st.st_uid == 2 && st.st_gid == 1, "to whom they mean");
 	tap_is(setattr("1234", "5678"), NFS4_OK, "numbers are set");
 	tap_ok(!stat(path, &st) && st.st_uid == 1234 && st.st_gid == 5678, "as they are");
-	tap_is(setattr("nobody-we-know@example.org", "1"), NFS4ERR_BADOWNER, "an unknown user is BADOWNER");
+	tap_is(setattr("nobody-we-know@example.org", "1"), NFS4ERR_BADOWNER,
+	       "an unknown user is BADOWNER");
 	tap_is(setattr("1", "daemon@example.com"), NFS4ERR_BADOWNER, "and so is another domain");
 	tap_is(setattr("daemon", "1"), NFS4ERR_BADOWNER, "and none");
-	tap_ok(!stat(path, &st) && st.st_uid == 1234 && st.st_gid == 5678, "and nothing is changed");
+	tap_ok(!stat(path, &st) && st.st_uid == 1234 && st.st_gid == 5678,
+	       "and nothing is changed");
 }
 
 static int listen_at(const char *path)
@@ -152,7 +159,8 @@ static void slow(const char *host, int port, const char *path, int nscd)
 	tap_is(v4c_take(&other, &reply), NFS4_OK, "then he is");
 	rawnfs_call_end(&call);
 	v4c_close(&other);
-	tap_ok(owned(&file, "late@example.org", "daemon@example.org"), "with the name that the next one has");
+	tap_ok(owned(&file, "late@example.org", "daemon@example.org"),
+	       "with the name that the next one has");
 }
 
 int main(int argc, char **argv)

@@ -26,24 +26,32 @@ static void owner_override(void)
 	struct v3c_fh f;
 	char buf[100] = "data", back[100];
 
-	tap_is(v3c_create(&user, &user.root, "readonly", GUARDED, &s, NULL), NFS3_OK, "a user creates a file of mode 0444");
+	tap_is(v3c_create(&user, &user.root, "readonly", GUARDED, &s, NULL), NFS3_OK,
+	       "a user creates a file of mode 0444");
 	f = user.r.fh;
-	tap_ok(user.r.has_attr && user.r.attr.uid == 1000 && user.r.attr.gid == 1000, "which is the user's");
+	tap_ok(user.r.has_attr && user.r.attr.uid == 1000 && user.r.attr.gid == 1000,
+	       "which is the user's");
 	for (int how = UNSTABLE; how <= FILE_SYNC; how++)
-		tap_is(v3c_write(&user, &f, 0, 100, how, buf), NFS3_OK, "its owner writes it through the handle");
+		tap_is(v3c_write(&user, &f, 0, 100, how, buf), NFS3_OK,
+		       "its owner writes it through the handle");
 	tap_is(v3c_commit(&user, &f, 0, 0), NFS3_OK, "and commits");
 	v3c_access(&user, &f, 0x3f);
-	tap_ok(!(user.r.access & (ACCESS3_MODIFY | ACCESS3_EXTEND)), "ACCESS says the owner may not modify");
-	tap_is(v3c_write(&stranger, &f, 0, 100, UNSTABLE, buf), NFS3ERR_ACCES, "another user's WRITE is ACCES");
+	tap_ok(!(user.r.access & (ACCESS3_MODIFY | ACCESS3_EXTEND)),
+	       "ACCESS says the owner may not modify");
+	tap_is(v3c_write(&stranger, &f, 0, 100, UNSTABLE, buf), NFS3ERR_ACCES,
+	       "another user's WRITE is ACCES");
 	tap_is(v3c_read(&stranger, &f, 0, 100, back), NFS3_OK, "another user may read 0444");
 	s = v3c_mode(0);
 	tap_is(v3c_setattr(&user, &f, &s, NULL), NFS3_OK, "chmod 0 between");
-	tap_is(v3c_read(&stranger, &f, 0, 100, back), NFS3ERR_ACCES, "shuts the other user out at once");
+	tap_is(v3c_read(&stranger, &f, 0, 100, back), NFS3ERR_ACCES,
+	       "shuts the other user out at once");
 	tap_is(v3c_read(&user, &f, 0, 100, back), NFS3_OK, "not the owner");
-	tap_is(v3c_write(&user, &f, 0, 100, UNSTABLE, buf), NFS3_OK, "who writes after reading, too");
+	tap_is(v3c_write(&user, &f, 0, 100, UNSTABLE, buf), NFS3_OK,
+	       "who writes after reading, too");
 	s = v3c_mode(0111);
 	v3c_setattr(&user, &f, &s, NULL);
-	tap_is(v3c_read(&stranger, &f, 0, 100, back), NFS3_OK, "a file that may be executed may be read");
+	tap_is(v3c_read(&stranger, &f, 0, 100, back), NFS3_OK,
+	       "a file that may be executed may be read");
 	s = v3c_mode(0666);
 	tap_is(v3c_setattr(&stranger, &f, &s, NULL), NFS3ERR_PERM, "another user's chmod is PERM");
 	s = (sattr3){ .uid = { 1, { 1001 } } };
@@ -58,23 +66,29 @@ static void directories(void)
 
 	v3c_mkdir(&user, &user.root, "private", 0700);
 	d = user.r.fh;
-	tap_is(v3c_create(&user, &d, "x", GUARDED, &s, NULL), NFS3_OK, "a user creates in a directory of the user's");
+	tap_is(v3c_create(&user, &d, "x", GUARDED, &s, NULL), NFS3_OK,
+	       "a user creates in a directory of the user's");
 	tap_is(v3c_lookup(&stranger, &d, "x"), NFS3ERR_ACCES, "another user's LOOKUP is ACCES");
-	tap_is(v3c_create(&stranger, &d, "y", GUARDED, &s, NULL), NFS3ERR_ACCES, "another user's CREATE is ACCES");
+	tap_is(v3c_create(&stranger, &d, "y", GUARDED, &s, NULL), NFS3ERR_ACCES,
+	       "another user's CREATE is ACCES");
 	tap_is(v3c_remove(&stranger, &d, "x"), NFS3ERR_ACCES, "another user's REMOVE is ACCES");
-	tap_is(v3c_rename(&stranger, &d, "x", &user.root, "z"), NFS3ERR_ACCES, "another user's RENAME is ACCES");
+	tap_is(v3c_rename(&stranger, &d, "x", &user.root, "z"), NFS3ERR_ACCES,
+	       "another user's RENAME is ACCES");
 	v3c_mkdir(&root, &root.root, "group", 0770);
 	d = root.r.fh;
 	s = (sattr3){ .gid = { 1, { 7001 } } };
 	v3c_setattr(&root, &d, &s, NULL);
 	s = v3c_mode(0640);
-	tap_is(v3c_create(&stranger, &d, "y", GUARDED, &s, NULL), NFS3ERR_ACCES, "a directory of a group is closed");
+	tap_is(v3c_create(&stranger, &d, "y", GUARDED, &s, NULL), NFS3ERR_ACCES,
+	       "a directory of a group is closed");
 	v3c_user(&stranger, 1001, 1001, 2, groups);
-	tap_is(v3c_create(&stranger, &d, "y", GUARDED, &s, NULL), NFS3_OK, "but for members by supplementary group");
+	tap_is(v3c_create(&stranger, &d, "y", GUARDED, &s, NULL), NFS3_OK,
+	       "but for members by supplementary group");
 	v3c_user(&stranger, 1001, 1001, 0, NULL);
 	tap_is(v3c_lookup(&stranger, &d, "y"), NFS3ERR_ACCES, "and closed again without it");
 	v3c_mknod(&user, &user.root, "null", NF3CHR, 0666);
-	tap_ok(user.r.status == NFS3ERR_ACCES || user.r.status == NFS3ERR_PERM, "a user's MKNOD of a device is refused");
+	tap_ok(user.r.status == NFS3ERR_ACCES || user.r.status == NFS3ERR_PERM,
+	       "a user's MKNOD of a device is refused");
 	v3c_mkdir(&root, &root.root, "sticky", 01777);
 	d = root.r.fh;
 	v3c_create(&user, &d, "mine", GUARDED, &s, NULL);
@@ -98,7 +112,8 @@ static void privilege_bits(void)
 		tap_is(v3c_write(&stranger, &f, 0, sizes[i / 2], how, buf), NFS3_OK,
 		       "a user writes a set-user-id file of root's");
 		v3c_getattr(&root, &f);
-		tap_ok(!(root.r.attr.mode & 06000), "and the set-id bits are gone (%o)", root.r.attr.mode);
+		tap_ok(!(root.r.attr.mode & 06000), "and the set-id bits are gone (%o)",
+		       root.r.attr.mode);
 		v3c_remove(&root, &root.root, "suid");
 	}
 }
@@ -111,7 +126,8 @@ static void squash(const char *squashed, const char *all, const char *ro)
 	char buf[4] = "x";
 
 	attach(&c, 0, 0, squashed);
-	tap_is(v3c_create(&c, &c.root, "byroot", GUARDED, &s, NULL), NFS3_OK, "root creates on root_squash");
+	tap_is(v3c_create(&c, &c.root, "byroot", GUARDED, &s, NULL), NFS3_OK,
+	       "root creates on root_squash");
 	tap_is(c.r.attr.uid, 65534, "as nobody");
 	tap_is(c.r.attr.gid, 65534, "in group nogroup");
 	v3c_user(&c, 1000, 1000, 1, zero);
@@ -119,11 +135,13 @@ static void squash(const char *squashed, const char *all, const char *ro)
 	tap_ok(c.r.attr.uid == 1000 && c.r.attr.gid == 1000, "a user stays the user");
 	v3c_close(&c);
 	attach(&c, 1000, 1000, all);
-	tap_is(v3c_create(&c, &c.root, "byall", GUARDED, &s, NULL), NFS3_OK, "a user creates on all_squash");
+	tap_is(v3c_create(&c, &c.root, "byall", GUARDED, &s, NULL), NFS3_OK,
+	       "a user creates on all_squash");
 	tap_ok(c.r.attr.uid == 4242 && c.r.attr.gid == 4343, "as anonuid and anongid");
 	v3c_close(&c);
 	attach(&c, 0, 0, ro);
-	tap_is(v3c_create(&c, &c.root, "x", GUARDED, &s, NULL), NFS3ERR_ROFS, "CREATE on a read-only export is ROFS");
+	tap_is(v3c_create(&c, &c.root, "x", GUARDED, &s, NULL), NFS3ERR_ROFS,
+	       "CREATE on a read-only export is ROFS");
 	tap_is(v3c_mkdir(&c, &c.root, "x", 0755), NFS3ERR_ROFS, "MKDIR is ROFS");
 	tap_is(v3c_remove(&c, &c.root, "file"), NFS3ERR_ROFS, "REMOVE is ROFS");
 	tap_is(v3c_lookup(&c, &c.root, "file"), NFS3_OK, "LOOKUP works");
@@ -133,7 +151,8 @@ static void squash(const char *squashed, const char *all, const char *ro)
 	tap_is(v3c_setattr(&c, &f, &s, NULL), NFS3ERR_ROFS, "SETATTR is ROFS");
 	tap_is(v3c_read(&c, &f, 0, 1, buf), NFS3_OK, "READ works");
 	v3c_access(&c, &f, 0x3f);
-	tap_ok(!(c.r.access & (ACCESS3_MODIFY | ACCESS3_EXTEND | ACCESS3_DELETE)), "ACCESS offers no change");
+	tap_ok(!(c.r.access & (ACCESS3_MODIFY | ACCESS3_EXTEND | ACCESS3_DELETE)),
+	       "ACCESS offers no change");
 	v3c_close(&c);
 }
 

@@ -98,9 +98,11 @@ static bool listed(const struct v4c_fh *fh, const char *name, struct seen *s)
 	args->attr_request.bitmap4_val[1] = SEEN1;
 	if (v4c_run(&c))
 		return false;
-	for (const entry4 *e = v4c_res(&c, OP_READDIR)->nfs_resop4_u.opreaddir.READDIR4res_u.resok4.reply.entries; e;
-	     e = e->nextentry) {
-		if (e->name.component4_len != strlen(name) || memcmp(e->name.component4_val, name, strlen(name)))
+	for (const entry4 *e = v4c_res(&c, OP_READDIR)
+				       ->nfs_resop4_u.opreaddir.READDIR4res_u.resok4.reply.entries;
+	     e; e = e->nextentry) {
+		if (e->name.component4_len != strlen(name) ||
+		    memcmp(e->name.component4_val, name, strlen(name)))
 			continue;
 		*s = take(&e->attrs);
 		return true;
@@ -122,8 +124,8 @@ static void walk(const char *dir)
 	tap_is(up(&top, &back), NFS4ERR_NOENT, "nothing is above it");
 	snprintf(path, sizeof(path), "%s", dir);
 	for (at = top; (name = strtok_r(p, "/", &p)); at = next) {
-		good = good && listed(&at, name, &s) && !v4f_lookup(&c, &at, name, &next) && s.major == 0 &&
-		       s.fileid == look(&next).fileid;
+		good = good && listed(&at, name, &s) && !v4f_lookup(&c, &at, name, &next) &&
+		       s.major == 0 && s.fileid == look(&next).fileid;
 		up_again = up_again && !up(&next, &back) && same_fh(&at, &back);
 	}
 	tap_ok(good, "each component is listed and found");
@@ -140,9 +142,11 @@ static void exports(void)
 	s = look(&a);
 	tap_ok(s.major || s.minor, "it is a file system of its own");
 	tap_ok(s.fileid != s.mounted_on, "its root has another number from above");
-	tap_ok(listed(&above, "a", &t) && !memcmp(&s, &t, sizeof(s)), "listed above as it looks inside");
+	tap_ok(listed(&above, "a", &t) && !memcmp(&s, &t, sizeof(s)),
+	       "listed above as it looks inside");
 	tap_ok(!up(&a, &back) && same_fh(&back, &above), "LOOKUPP leads out of it");
-	tap_is(v4f_lookup(&c, &above, "hidden", &back), NFS4ERR_NOENT, "somebody else's export is not found");
+	tap_is(v4f_lookup(&c, &above, "hidden", &back), NFS4ERR_NOENT,
+	       "somebody else's export is not found");
 	tap_ok(!listed(&above, "hidden", &t), "nor listed");
 	tap_is(v4f_lookup(&c, &above, "ro", &ro), NFS4_OK, "another export");
 	t = look(&ro);
@@ -160,7 +164,8 @@ static void nested(void)
 	s = look(&deep);
 	tap_ok(s.major != look(&a).major, "is another file system");
 	tap_ok(listed(&in, "deep", &t) && !memcmp(&s, &t, sizeof(s)), "listed as it looks inside");
-	tap_ok(!up(&deep, &back) && same_fh(&back, &in), "LOOKUPP leads to the directory around it");
+	tap_ok(!up(&deep, &back) && same_fh(&back, &in),
+	       "LOOKUPP leads to the directory around it");
 }
 
 /* Nothing can be done to it. */

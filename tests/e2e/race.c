@@ -25,7 +25,11 @@ static void note(struct v3c *c)
 {
 	calls++;
 	switch (c->r.status) {
-	case NFS3_OK: case NFS3ERR_NOENT: case NFS3ERR_EXIST: case NFS3ERR_STALE: case NFS3ERR_JUKEBOX:
+	case NFS3_OK:
+	case NFS3ERR_NOENT:
+	case NFS3ERR_EXIST:
+	case NFS3ERR_STALE:
+	case NFS3ERR_JUKEBOX:
 		break;
 	case V3C_BROKEN:
 		broken++;

@@ -29,7 +29,10 @@ static uint32_t open_new(const char *name)
 	return v4c_run(&c);
 }
 
-/* CLAIM_PREVIOUS of "held"; its handle is found as any client would keep it, by a look at the directory. */
+/*
+ * CLAIM_PREVIOUS of "held"; its handle is found as any
+ * client would keep it, by a look at the directory.
+ */
 static uint32_t reclaim(void)
 {
 	OPEN4args *a;
@@ -43,7 +46,8 @@ static uint32_t reclaim(void)
 		return V4C_BROKEN;
 	v4c_begin(&c);
 	v4c_putfh(&c, &fh);
-	v4c_opens(&c, "owner", 5, 0, "held", OPEN4_SHARE_ACCESS_WRITE, OPEN4_SHARE_DENY_NONE, false);
+	v4c_opens(&c, "owner", 5, 0, "held", OPEN4_SHARE_ACCESS_WRITE, OPEN4_SHARE_DENY_NONE,
+		  false);
 	a = &c.op[c.nops - 1].nfs_argop4_u.opopen;
 	a->claim.claim = CLAIM_PREVIOUS;
 	a->claim.open_claim4_u.delegate_type = OPEN_DELEGATE_NONE;
@@ -100,7 +104,8 @@ static void other(uint32_t expected)
 	uint32_t status = v4c_hello(&c, "other");
 
 	tap_ok(!status || status == NFS4ERR_COMPLETE_ALREADY, "another client");
-	tap_is(open_new("another"), expected, expected ? "it is told to wait" : "it gets what it asks for");
+	tap_is(open_new("another"), expected,
+	       expected ? "it is told to wait" : "it gets what it asks for");
 }
 
 int main(int argc, char **argv)

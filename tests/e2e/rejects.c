@@ -42,8 +42,9 @@ static bool mismatch(uint32_t prog, uint32_t vers, uint32_t high)
 	struct rawnfs_reply reply;
 
 	rawnfs_call_begin(&r, &call, prog, vers, 0);
-	return ask(&call, &reply) && !reply.denied && reply.stat == PROG_MISMATCH && reply.low <= 3 &&
-	       reply.high >= high && reply.low <= reply.high && reply.len == 32 && rawnfs_alive(&r);
+	return ask(&call, &reply) && !reply.denied && reply.stat == PROG_MISMATCH &&
+	       reply.low <= 3 && reply.high >= high && reply.low <= reply.high && reply.len == 32 &&
+	       rawnfs_alive(&r);
 }
 
 static bool rpc_version_is_mismatched(uint32_t vers)
@@ -53,13 +54,13 @@ static bool rpc_version_is_mismatched(uint32_t vers)
 
 	rawnfs_call_begin(&r, &call, RAWNFS_NFS, 3, 0);
 	cursor_set_u32(call.byte + 8, vers);
-	return ask(&call, &reply) && reply.denied && reply.stat == 0 && reply.low == 2 && reply.high == 2 &&
-	       reply.len == 24 && rawnfs_alive(&r);
+	return ask(&call, &reply) && reply.denied && reply.stat == 0 && reply.low == 2 &&
+	       reply.high == 2 && reply.len == 24 && rawnfs_alive(&r);
 }
 
 /* A GETATTR with this credential and verifier. */
-static bool auth_refused(uint32_t flavor, const void *body, uint32_t len, uint32_t verf_flavor, uint32_t verf_len,
-			 uint32_t stat)
+static bool auth_refused(uint32_t flavor, const void *body, uint32_t len, uint32_t verf_flavor,
+			 uint32_t verf_len, uint32_t stat)
 {
 	static const uint8_t zeros[404];
 	struct rawnfs_call call;
@@ -72,8 +73,8 @@ static bool auth_refused(uint32_t flavor, const void *body, uint32_t len, uint32
 	cursor_put_u32(&call.c, verf_flavor);
 	cursor_put_opaque(&call.c, zeros, verf_len);
 	rawnfs_put_fh(&call, &root);
-	return ask(&call, &reply) && reply.denied && reply.stat == 1 && reply.auth_stat == stat && reply.len == 20 &&
-	       rawnfs_alive(&r);
+	return ask(&call, &reply) && reply.denied && reply.stat == 1 && reply.auth_stat == stat &&
+	       reply.len == 20 && rawnfs_alive(&r);
 }
 
 static void test_auth(void)
@@ -104,7 +105,10 @@ static bool null_needs_no_credential(uint32_t prog)
 	return ask(&call, &reply) && !reply.denied && reply.stat == 0 && reply.len == 24;
 }
 
-/* The arguments every procedure would take, in its order, for `proc`; where they end is where they may not be cut. */
+/*
+ * The arguments every procedure would take, in its order, for
+ * `proc`; where they end is where they may not be cut.
+ */
 static void put_args(struct rawnfs_call *call, uint32_t proc)
 {
 	static const uint8_t zeros[64];
@@ -174,7 +178,8 @@ static bool cut_arguments_are_garbage(uint32_t proc)
 		}
 		cursor_seek(&call.c, len);
 		if (!ask(&call, &reply) || reply.denied || reply.stat != GARBAGE_ARGS) {
-			printf("# procedure %u cut at %zu of %zu: stat %u\n", proc, len, whole, reply.stat);
+			printf("# procedure %u cut at %zu of %zu: stat %u\n", proc, len, whole,
+			       reply.stat);
 			return false;
 		}
 	}
@@ -199,9 +204,11 @@ static bool handle_gets(uint32_t len, const uint8_t *data, bool garbage)
 		if (garbage)
 			good = good && reply.stat == GARBAGE_ARGS;
 		else
-			good = good && (nfs_status == NFS3ERR_STALE || nfs_status == NFS3ERR_BADHANDLE);
+			good = good &&
+			       (nfs_status == NFS3ERR_STALE || nfs_status == NFS3ERR_BADHANDLE);
 		if (!good)
-			printf("# procedure %u: stat %u, status %d\n", procs[i], reply.stat, nfs_status);
+			printf("# procedure %u: stat %u, status %d\n", procs[i], reply.stat,
+			       nfs_status);
 	}
 	root = saved_root;
 	file = saved_file;
@@ -218,7 +225,8 @@ static void test_handles(void)
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (uint8_t)(i * 37 + 11);
 	for (size_t i = 0; i < 5; i++) {
-		snprintf(name, sizeof(name), "a handle of %u bytes: BADHANDLE or STALE", lengths[i]);
+		snprintf(name, sizeof(name), "a handle of %u bytes: BADHANDLE or STALE",
+			 lengths[i]);
 		tap_ok(handle_gets(lengths[i], data, false), "%s", name);
 	}
 	tap_ok(handle_gets(65, data, true), "a handle of 65 bytes: GARBAGE_ARGS");
@@ -231,9 +239,11 @@ static void test_handles(void)
 	tap_ok(good, "a handle with any one bit flipped: BADHANDLE or STALE");
 	memcpy(data, root.data, root.len);
 	data[root.len] = 0;
-	tap_ok(handle_gets(root.len - 1, data, false), "a handle one byte short: BADHANDLE or STALE");
+	tap_ok(handle_gets(root.len - 1, data, false),
+	       "a handle one byte short: BADHANDLE or STALE");
 	if (root.len < 64)
-		tap_ok(handle_gets(root.len + 1, data, false), "a handle one byte long: BADHANDLE or STALE");
+		tap_ok(handle_gets(root.len + 1, data, false),
+		       "a handle one byte long: BADHANDLE or STALE");
 }
 
 static bool connect_and_create(const char *host, int port, const char *dir)
@@ -244,17 +254,22 @@ static bool connect_and_create(const char *host, int port, const char *dir)
 
 int main(int argc, char **argv)
 {
-	static const uint32_t procs[] = {1, 2, 3, 4, 5, 6, 7, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
+	static const uint32_t procs[] = {1,  2,  3,  4,  5,  6,  7,  12, 13,
+					 14, 15, 16, 17, 18, 19, 20, 21};
 
 	if (argc != 4)
 		return 2;
-	if (!tap_ok(connect_and_create(argv[1], atoi(argv[2]), argv[3]), "a file is created by hand-made calls"))
+	if (!tap_ok(connect_and_create(argv[1], atoi(argv[2]), argv[3]),
+		    "a file is created by hand-made calls"))
 		return tap_done();
-	tap_ok(rpc_version_is_mismatched(1) && rpc_version_is_mismatched(3), "RPC versions 1, 3: RPC_MISMATCH 2..2");
+	tap_ok(rpc_version_is_mismatched(1) && rpc_version_is_mismatched(3),
+	       "RPC versions 1, 3: RPC_MISMATCH 2..2");
 	tap_ok(refused(100227, 3, 0, PROG_UNAVAIL), "NFSACL: PROG_UNAVAIL");
 	tap_ok(refused(0xffffffff, 3, 0, PROG_UNAVAIL), "a program nobody has: PROG_UNAVAIL");
-	tap_ok(mismatch(RAWNFS_NFS, 2, 3) && mismatch(RAWNFS_NFS, 99, 3), "NFS versions 2, 99: PROG_MISMATCH");
-	tap_ok(mismatch(RAWNFS_MOUNT, 0, 3) && mismatch(RAWNFS_MOUNT, 4, 3), "MOUNT versions 0, 4: PROG_MISMATCH");
+	tap_ok(mismatch(RAWNFS_NFS, 2, 3) && mismatch(RAWNFS_NFS, 99, 3),
+	       "NFS versions 2, 99: PROG_MISMATCH");
+	tap_ok(mismatch(RAWNFS_MOUNT, 0, 3) && mismatch(RAWNFS_MOUNT, 4, 3),
+	       "MOUNT versions 0, 4: PROG_MISMATCH");
 	tap_ok(refused(RAWNFS_NFS, 3, 22, PROC_UNAVAIL), "procedure 22: PROC_UNAVAIL");
 	tap_ok(refused(RAWNFS_NFS, 3, 0xffffffff, PROC_UNAVAIL), "procedure 2^32-1: PROC_UNAVAIL");
 	tap_ok(refused(RAWNFS_MOUNT, 3, 6, PROC_UNAVAIL), "MOUNT procedure 6: PROC_UNAVAIL");
@@ -262,7 +277,8 @@ int main(int argc, char **argv)
 	       "NULL is answered under AUTH_NONE");
 	test_auth();
 	for (size_t i = 0; i < sizeof(procs) / sizeof(procs[0]); i++)
-		tap_ok(cut_arguments_are_garbage(procs[i]), "procedure %u cut at any byte: GARBAGE_ARGS", procs[i]);
+		tap_ok(cut_arguments_are_garbage(procs[i]),
+		       "procedure %u cut at any byte: GARBAGE_ARGS", procs[i]);
 	test_handles();
 	rawnfs_close(&r);
 	return tap_done();

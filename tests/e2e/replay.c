@@ -20,7 +20,8 @@ static struct rawnfs_fh root;
 static const char *host;
 static int port;
 
-static void make_call(struct rawnfs *r, struct rawnfs_call *call, uint32_t proc, const char *name, const char *to)
+static void make_call(struct rawnfs *r, struct rawnfs_call *call, uint32_t proc, const char *name,
+		      const char *to)
 {
 	struct rawnfs_fh fh = {0};
 
@@ -72,8 +73,8 @@ static bool make_file(const char *name)
 }
 
 /*
- * As clients do, again and again until there is an answer: while the first call still runs (its directory is being
- * synced, say) the server lets the others drop.
+ * As clients do, again and again until there is an answer: while the first call still runs (its
+ * directory is being synced, say) the server lets the others drop.
  */
 static int retransmitted(struct rawnfs *r, struct rawnfs_call *call)
 {
@@ -92,8 +93,8 @@ static int retransmitted(struct rawnfs *r, struct rawnfs_call *call)
 }
 
 /*
- * Connect from a port below those the kernel gives out by itself, which others on this host might take while we let
- * it go; 0: any that is free.  Returns the port or -1.
+ * Connect from a port below those the kernel gives out by itself, which others on this host might
+ * take while we let it go; 0: any that is free.  Returns the port or -1.
  */
 static int open_from(struct rawnfs *r, int local)
 {
@@ -111,9 +112,11 @@ static int open_from(struct rawnfs *r, int local)
 	return -1;
 }
 
-/* Send, see it happen, cut the connection with the reply unread, come back and send the same bytes. */
-static int sent_again(uint32_t proc, const char *name, const char *to, const char *seen, int seen_status,
-		      bool same_port)
+/*
+ * Send, see it happen, cut the connection with the reply unread, come back and send the same bytes.
+ */
+static int sent_again(uint32_t proc, const char *name, const char *to, const char *seen,
+		      int seen_status, bool same_port)
 {
 	struct rawnfs r;
 	struct rawnfs_call call;
@@ -141,13 +144,17 @@ static void test_lost_replies(bool same_port)
 	const char *how = same_port ? "from the same port" : "from another port";
 
 	make_file("lost");
-	tap_ok(sent_again(REMOVE, "lost", NULL, "lost", NFS3ERR_NOENT, same_port) == 0, "REMOVE sent again %s: OK", how);
+	tap_ok(sent_again(REMOVE, "lost", NULL, "lost", NFS3ERR_NOENT, same_port) == 0,
+	       "REMOVE sent again %s: OK", how);
 	make_file("old");
-	tap_ok(sent_again(RENAME, "old", "new", "new", 0, same_port) == 0, "RENAME sent again %s: OK", how);
-	tap_ok(sent_again(LINK, "new", "newer", "newer", 0, same_port) == 0, "LINK sent again %s: OK", how);
+	tap_ok(sent_again(RENAME, "old", "new", "new", 0, same_port) == 0,
+	       "RENAME sent again %s: OK", how);
+	tap_ok(sent_again(LINK, "new", "newer", "newer", 0, same_port) == 0,
+	       "LINK sent again %s: OK", how);
 	rawnfs_remove(&watch, &root, "new");
 	rawnfs_remove(&watch, &root, "newer");
-	tap_ok(sent_again(MKDIR, same_port ? "dir1" : "dir2", NULL, same_port ? "dir1" : "dir2", 0, same_port) == 0,
+	tap_ok(sent_again(MKDIR, same_port ? "dir1" : "dir2", NULL, same_port ? "dir1" : "dir2", 0,
+			  same_port) == 0,
 	       "MKDIR sent again %s: OK", how);
 }
 
@@ -166,7 +173,10 @@ static bool twice_in_one_go_is_done_once(void)
 	rawnfs_send(&r, &call, 0);
 	rawnfs_send(&r, &call, 0);
 	rawnfs_call_begin(&r, &null, RAWNFS_NFS, 3, 0);
-	/* The second may be dropped while the first runs; the NULL behind the first answer ends the wait. */
+	/*
+	 * The second may be dropped while the first runs; the
+	 * NULL behind the first answer ends the wait.
+	 */
 	while (rawnfs_recv(&r, &reply) == 0 && reply.xid == call.xid) {
 		if (!reply.denied && reply.stat == 0 && cursor_get_u32(&reply.c) == 0)
 			ok++;
@@ -236,13 +246,16 @@ int main(int argc, char **argv)
 	host = argv[1];
 	port = atoi(argv[2]);
 	srand((unsigned)time(NULL));
-	if (!tap_ok(rawnfs_open(&watch, host, port, 0) == 0 && rawnfs_mnt(&watch, argv[3], &root) == 0, "mounted"))
+	if (!tap_ok(rawnfs_open(&watch, host, port, 0) == 0 &&
+			    rawnfs_mnt(&watch, argv[3], &root) == 0,
+		    "mounted"))
 		return tap_done();
 	watch.xid = 0x40000000;
 	test_lost_replies(true);
 	test_lost_replies(false);
 	tap_ok(twice_in_one_go_is_done_once(), "REMOVE sent twice at once is done once");
-	tap_ok(live_connections_do_not_collide(), "equal calls of two live connections are both executed");
+	tap_ok(live_connections_do_not_collide(),
+	       "equal calls of two live connections are both executed");
 	tap_ok(reused_xid_is_a_new_call(), "an xid used again for another call is a new call");
 	rawnfs_close(&watch);
 	return tap_done();

@@ -19,10 +19,16 @@ static int port;
 
 static CREATE_SESSION4args create_args(uint32_t seqid)
 {
-	channel_attrs4 ch = {.ca_maxrequestsize = 8192, .ca_maxresponsesize = 8192, .ca_maxresponsesize_cached = 8192,
-			     .ca_maxoperations = 128, .ca_maxrequests = 8};
-	CREATE_SESSION4args a = {.csa_clientid = c.clientid, .csa_sequence = seqid, .csa_cb_program = 123,
-				 .csa_fore_chan_attrs = ch, .csa_back_chan_attrs = ch};
+	channel_attrs4 ch = {.ca_maxrequestsize = 8192,
+			     .ca_maxresponsesize = 8192,
+			     .ca_maxresponsesize_cached = 8192,
+			     .ca_maxoperations = 128,
+			     .ca_maxrequests = 8};
+	CREATE_SESSION4args a = {.csa_clientid = c.clientid,
+				 .csa_sequence = seqid,
+				 .csa_cb_program = 123,
+				 .csa_fore_chan_attrs = ch,
+				 .csa_back_chan_attrs = ch};
 
 	return a;
 }
@@ -36,7 +42,8 @@ static uint32_t create(const CREATE_SESSION4args *a)
 
 static CREATE_SESSION4resok created(void)
 {
-	return v4c_res(&c, OP_CREATE_SESSION)->nfs_resop4_u.opcreate_session.CREATE_SESSION4res_u.csr_resok4;
+	return v4c_res(&c, OP_CREATE_SESSION)
+		->nfs_resop4_u.opcreate_session.CREATE_SESSION4res_u.csr_resok4;
 }
 
 /* A session with these limits; its client is new. */
@@ -110,7 +117,8 @@ static void what_create_session_grants(void)
 	tap_is(first.csr_flags & CREATE_SESSION4_FLAG_PERSIST, 0, "sessions are not persistent");
 	tap_is(create(&a), NFS4_OK, "replayed");
 	again = created();
-	tap_ok(!memcmp(first.csr_sessionid, again.csr_sessionid, sizeof(first.csr_sessionid)), "the same session");
+	tap_ok(!memcmp(first.csr_sessionid, again.csr_sessionid, sizeof(first.csr_sessionid)),
+	       "the same session");
 	a.csa_sequence = 3;
 	tap_is(create(&a), NFS4ERR_SEQ_MISORDERED, "a step too far");
 	c.raw.uid = 4711;
@@ -155,7 +163,8 @@ static void slots(void)
 	session("slots", &limits);
 	tap_is(sequence(2, 1), NFS4_OK, "a lone SEQUENCE");
 	ok = sequenced();
-	tap_ok(!memcmp(ok.sr_sessionid, c.sessionid, 16) && ok.sr_sequenceid == 1 && ok.sr_slotid == 2,
+	tap_ok(!memcmp(ok.sr_sessionid, c.sessionid, 16) && ok.sr_sequenceid == 1 &&
+		       ok.sr_slotid == 2,
 	       "session, sequence and slot come back");
 	tap_is(ok.sr_highest_slotid, 7, "so does the highest slot");
 	tap_is(sequence(2, 3), NFS4ERR_SEQ_MISORDERED, "two steps forward");
@@ -173,7 +182,8 @@ static void slots(void)
 }
 
 /* The same COMPOUND sent twice: SEQUENCE, then `op`s; *same: the replies are equal. */
-static uint32_t twice(uint32_t seqid, bool cachethis, const nfs_opnum4 *ops, unsigned n, bool *same, uint32_t *first)
+static uint32_t twice(uint32_t seqid, bool cachethis, const nfs_opnum4 *ops, unsigned n, bool *same,
+		      uint32_t *first)
 {
 	struct rawnfs_call call;
 	uint32_t status[2], len[2];
@@ -201,8 +211,8 @@ static uint32_t twice(uint32_t seqid, bool cachethis, const nfs_opnum4 *ops, uns
 
 static void replays(void)
 {
-	static const nfs_opnum4 good[] = {OP_PUTROOTFH, OP_GETFH}, bad[] = {OP_PUTROOTFH, OP_RESTOREFH},
-				illegal[] = {OP_ILLEGAL};
+	static const nfs_opnum4 good[] = {OP_PUTROOTFH, OP_GETFH},
+				bad[] = {OP_PUTROOTFH, OP_RESTOREFH}, illegal[] = {OP_ILLEGAL};
 	uint32_t first;
 	bool same;
 
@@ -214,7 +224,8 @@ static void replays(void)
 	tap_ok(first == NFS4ERR_OP_ILLEGAL && same, "and that of an illegal operation");
 	twice(4, true, NULL, 0, &same, &first);
 	tap_ok(first == NFS4_OK && same, "and that of SEQUENCE alone");
-	tap_is(twice(5, false, good, 2, &same, &first), NFS4ERR_RETRY_UNCACHED_REP, "what was not kept is refused");
+	tap_is(twice(5, false, good, 2, &same, &first), NFS4ERR_RETRY_UNCACHED_REP,
+	       "what was not kept is refused");
 	tap_is(c.res.resarray.resarray_len, 2, "in the second place");
 	v4c_begin_bare(&c);
 	v4c_sequence(&c, 5, 5, false);
@@ -287,7 +298,8 @@ static void slots_come_back(void)
 		v4c_putrootfh(&c);
 		v4c_lookup(&c, "some name");
 		v4c_encode(&c, &call);
-		cursor_seek(&call.c, cursor_pos(&call.c) - 4); /* cut: the name is longer than the call */
+		/* cut: the name is longer than the call */
+		cursor_seek(&call.c, cursor_pos(&call.c) - 4);
 		bad += v4c_send(&c, &call) != NFS4ERR_BADXDR;
 		rawnfs_call_end(&call);
 	}
@@ -305,7 +317,8 @@ static uint32_t destroy(struct v4c *v, bool in_session, bool more)
 		v4c_begin(v);
 	else
 		v4c_begin_bare(v);
-	memcpy(v4c_op(v, OP_DESTROY_SESSION)->nfs_argop4_u.opdestroy_session.dsa_sessionid, c.sessionid, 16);
+	memcpy(v4c_op(v, OP_DESTROY_SESSION)->nfs_argop4_u.opdestroy_session.dsa_sessionid,
+	       c.sessionid, 16);
 	if (more)
 		v4c_putrootfh(v);
 	return v4c_run(v);
@@ -334,7 +347,8 @@ static void connections(void)
 	v4c_putrootfh(&other);
 	tap_is(v4c_run(&other), NFS4_OK, "it is bound by using it");
 	tap_is(bind_to(&other, CDFC4_FORE), NFS4_OK, "BIND_CONN_TO_SESSION");
-	tap_is(destroy(&c, true, true), NFS4ERR_NOT_ONLY_OP, "DESTROY_SESSION before the end of its own COMPOUND");
+	tap_is(destroy(&c, true, true), NFS4ERR_NOT_ONLY_OP,
+	       "DESTROY_SESSION before the end of its own COMPOUND");
 	tap_is(destroy(&other, false, false), NFS4_OK, "DESTROY_SESSION from another connection");
 	tap_is(destroy(&other, false, false), NFS4ERR_BADSESSION, "it is gone");
 	tap_is(bind_to(&other, CDFC4_FORE), NFS4ERR_BADSESSION, "and nothing can be bound to it");

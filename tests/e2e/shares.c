@@ -31,7 +31,8 @@ static uint32_t look_up(struct v4c *c, char *path)
 	return v4c_keep_fh(c, &dir) ? NFS4_OK : NFS4ERR_SERVERFAULT;
 }
 
-static uint32_t open_denying(struct v4c *c, const char *owner, const char *name, uint32_t access, uint32_t deny)
+static uint32_t open_denying(struct v4c *c, const char *owner, const char *name, uint32_t access,
+			     uint32_t deny)
 {
 	v4c_begin(c);
 	v4c_putfh(c, &dir);

@@ -105,7 +105,8 @@ int main(int argc, char **argv)
 	v3c_create(&other, &other.root, "silent", UNCHECKED, &mode, NULL);
 	f = other.r.fh;
 	tap_is(v3c_write(&other, &f, 0, SIZE, FILE_SYNC, block), NFS3_OK, "a file of 1 MiB");
-	tap_ok(v3c_read(&other, &f, 0, SIZE, block) == NFS3_OK && other.r.count == SIZE, "can be read");
+	tap_ok(v3c_read(&other, &f, 0, SIZE, block) == NFS3_OK && other.r.count == SIZE,
+	       "can be read");
 	before = peak = rss_kb(argv[6]);
 	for (unsigned i = 0; i < reads; i++) {
 		READ3args a = { v3c_wire_fh(&f), 0, SIZE };
@@ -115,16 +116,19 @@ int main(int argc, char **argv)
 		outstanding++;
 	}
 	worst = worst_of_others(atof(argv[5]), argv[6], &peak);
-	printf("# memory %ld kB before, %ld kB at most; slowest GETATTR %.1f ms\n", before, peak, worst * 1e3);
+	printf("# memory %ld kB before, %ld kB at most; slowest GETATTR %.1f ms\n", before, peak,
+	       worst * 1e3);
 	tap_ok(worst < 1, "another client is served within a second all the while");
 	tap_ok(peak < before + 300 * 1024, "memory stays bounded");
 	for (double end = now() + 120; outstanding && now() < end;) {
-		struct pollfd p = { .fd = rpc_get_fd(quiet.rpc), .events = rpc_which_events(quiet.rpc) };
+		struct pollfd p = {.fd = rpc_get_fd(quiet.rpc),
+				   .events = rpc_which_events(quiet.rpc)};
 
 		if (poll(&p, 1, 10000) <= 0 || rpc_service(quiet.rpc, p.revents) < 0)
 			break;
 	}
-	tap_ok(good == reads && !wrong, "%u replies came whole when the client listened again (%u did not, %u missing)",
+	tap_ok(good == reads && !wrong,
+	       "%u replies came whole when the client listened again (%u did not, %u missing)",
 	       good, wrong, outstanding);
 	v3c_remove(&other, &other.root, "silent");
 	v3c_close(&quiet);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Fill a small file system through WRITEs that start at any phase of a block,
+ * Fill a small file system, or a quota, through WRITEs that start at any phase of a block,
  * so that the shortage meets the head, the middle and the tail: what was
  * acknowledged is there, the rest is NOSPC at WRITE or an error at COMMIT, and
  * after removing the file the space can be used again.
- * Usage: space HOST PORT PATH START LENGTH HOW(0-2)
+ * Usage: space HOST PORT PATH START LENGTH HOW(0-2) [quota]: it is a quota that is reached
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,8 @@ static void fill(uint64_t offset, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t at = (offset + i) / 8;
 
-		buf[i] = (stamp_random(&at) >> ((offset + i) % 8 * 8)) | 1; /* never the zero of a hole */
+		/* never the zero of a hole */
+		buf[i] = (stamp_random(&at) >> ((offset + i) % 8 * 8)) | 1;
 	}
 }
 
@@ -46,7 +47,8 @@ static bool verify(void)
 		uint32_t n = end - at < len ? end - at : len;
 
 		if (v3c_read(&c, &file, at, n, back) || !c.r.count) {
-			printf("# READ at %llu: status %d count %u\n", (unsigned long long)at, c.r.status, c.r.count);
+			printf("# READ at %llu: status %d count %u\n", (unsigned long long)at,
+			       c.r.status, c.r.count);
 			return false;
 		}
 		fill(at, c.r.count);
@@ -61,10 +63,11 @@ static bool verify(void)
 int main(int argc, char **argv)
 {
 	sattr3 mode = v3c_mode(0644);
-	int status, how, committed;
+	int status, want, how, committed;
 	uint64_t first = 0;
 
-	if (argc != 7)
+	want = argc == 8 ? NFS3ERR_DQUOT : NFS3ERR_NOSPC;
+	if (argc != 7 && argc != 8)
 		return 2;
 	start = strtoull(argv[4], NULL, 0);
 	len = atoi(argv[5]);
@@ -77,10 +80,13 @@ int main(int argc, char **argv)
 			return !tap_ok(false, "create: status %d", c.r.status) && tap_done();
 		file = c.r.fh;
 		status = until_full(how);
-		tap_ok(status == NFS3ERR_NOSPC, "the WRITE that does not fit is NOSPC (status %d after %llu bytes)",
-		       status, (unsigned long long)(end - start));
+		tap_ok(status == want,
+		       "the WRITE that does not fit is %s (status %d after %llu bytes)",
+		       want == NFS3ERR_DQUOT ? "DQUOT" : "NOSPC", status,
+		       (unsigned long long)(end - start));
 		committed = v3c_commit(&c, &file, 0, 0);
-		tap_ok(committed == NFS3_OK || committed == NFS3ERR_IO, "COMMIT says OK or IO (%d)", committed);
+		tap_ok(committed == NFS3_OK || committed == NFS3ERR_IO, "COMMIT says OK or IO (%d)",
+		       committed);
 		if (committed == NFS3_OK)
 			tap_ok(verify(), "all that was acknowledged is there");
 		if (round)

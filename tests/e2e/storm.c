@@ -3,10 +3,13 @@
  * Hostile and careless peers, with plain sockets:
  *
  *	storm open HOST PORT N		open, call NULL on every tenth, close
- *	storm idle HOST PORT N		hold N connections until standard input ends ("holding" when they stand)
- *	storm garbage HOST PORT N SEED	N records of chance bytes or of a damaged call, over reconnecting sockets
- *	storm null HOST PORT N		N NULL calls one after the other; prints the slowest in microseconds
- *	storm partial HOST PORT N	N connections with half a record each, until standard input ends
+ *	storm idle HOST PORT N		hold N connections until standard input ends ("holding"
+ *					when they stand)
+ *	storm garbage HOST PORT N SEED	N records of chance bytes or of a damaged call, over
+ *					reconnecting sockets
+ *	storm null HOST PORT N		N NULL calls one after the other; prints the slowest, us
+ *	storm partial HOST PORT N	N connections with half a record each, until standard
+ *					input ends
  *	storm split HOST PORT N		a NULL call sent one byte at a time, N times
  */
 #include <arpa/inet.h>
@@ -137,7 +140,9 @@ static int do_hold(unsigned n, bool partial)
 	return bad;
 }
 
-/* One record: chance, or a NULL call with some bytes changed; its mark is right nine times in ten. */
+/*
+ * One record: chance, or a NULL call with some bytes changed; its mark is right nine times in ten.
+ */
 static size_t garbage(unsigned char *p, uint64_t *seed)
 {
 	size_t len = stamp_random(seed) % 200;

@@ -20,11 +20,11 @@ static struct v4c_fh root, other, ro, file, dir, link_fh, copy_fh, far, ro_file;
 static char path[PATH_MAX];
 static const char *top;
 
-#define IS(got, want, ...)                                                                                             \
-	do {                                                                                                           \
-		uint32_t is_got = (got), is_want = (want);                                                             \
-		if (!tap_ok(is_got == is_want, __VA_ARGS__))                                                           \
-			printf("# got %u, wanted %u\n", is_got, is_want);                                              \
+#define IS(got, want, ...)                                                                         \
+	do {                                                                                       \
+		uint32_t is_got = (got), is_want = (want);                                         \
+		if (!tap_ok(is_got == is_want, __VA_ARGS__))                                       \
+			printf("# got %u, wanted %u\n", is_got, is_want);                          \
 	} while (0)
 
 static const char *local(const char *name)
@@ -50,7 +50,8 @@ static bool same(const char *one, off_t a, const char *two, off_t b, uint32_t n)
 {
 	int f = open(local(one), O_RDONLY), g = open(local(two), O_RDONLY);
 	uint8_t *x = calloc(1, n), *y = calloc(1, n);
-	bool good = pread(f, x, n, a) == (ssize_t)n && (b < 0 || pread(g, y, n, b) == (ssize_t)n) && !memcmp(x, y, n);
+	bool good = pread(f, x, n, a) == (ssize_t)n && (b < 0 || pread(g, y, n, b) == (ssize_t)n) &&
+		    !memcmp(x, y, n);
 
 	close(f);
 	close(g);
@@ -77,11 +78,12 @@ static uint32_t seek(const struct v4c_fh *fh, uint64_t offset, uint32_t what)
 static void seek_is(uint64_t offset, uint32_t what, uint64_t at, bool eof, const char *name)
 {
 	uint32_t status = seek(&file, offset, what);
-	const seek_res4 *res = status ? NULL : &v4c_res(&c, OP_SEEK)->nfs_resop4_u.opseek.SEEK4res_u.resok4;
+	const seek_res4 *res =
+		status ? NULL : &v4c_res(&c, OP_SEEK)->nfs_resop4_u.opseek.SEEK4res_u.resok4;
 
 	if (!tap_ok(res && res->sr_offset == at && res->sr_eof == eof, "SEEK: %s", name))
-		printf("# status %u, at %llu, eof %d\n", status, res ? (unsigned long long)res->sr_offset : 0,
-		       res ? res->sr_eof : 0);
+		printf("# status %u, at %llu, eof %d\n", status,
+		       res ? (unsigned long long)res->sr_offset : 0, res ? res->sr_eof : 0);
 }
 
 static uint32_t space(const struct v4c_fh *fh, nfs_opnum4 op, uint64_t offset, uint64_t len)
@@ -107,7 +109,8 @@ static off_t size_of(const char *name)
 
 static void holes(void)
 {
-	static const uint64_t edges[] = {TOP - 2, TOP - 1, TOP, TOP + 1, TOP + 2, UINT64_MAX - 1, UINT64_MAX};
+	static const uint64_t edges[] = {TOP - 2, TOP - 1,        TOP,       TOP + 1,
+					 TOP + 2, UINT64_MAX - 1, UINT64_MAX};
 	uint32_t status;
 
 	IS(space(&file, OP_DEALLOCATE, 16384, 32768), 0, "DEALLOCATE");
@@ -136,7 +139,8 @@ static void holes(void)
 	IS(seek(&link_fh, 0, 0), NFS4ERR_WRONG_TYPE, "SEEK in a symlink");
 	IS(space(&file, OP_ALLOCATE, 0, 0), NFS4ERR_INVAL, "ALLOCATE of nothing");
 	IS(space(&file, OP_ALLOCATE, BIG, 50000), 0, "ALLOCATE behind the end");
-	tap_ok(size_of("file") == BIG + 50000 && same("file", BIG, "file", -1, 50000), "ALLOCATE makes the file longer");
+	tap_ok(size_of("file") == BIG + 50000 && same("file", BIG, "file", -1, 50000),
+	       "ALLOCATE makes the file longer");
 	IS(space(&dir, OP_ALLOCATE, 0, 1), NFS4ERR_ISDIR, "ALLOCATE in a directory");
 	IS(space(&ro_file, OP_DEALLOCATE, 0, 1), NFS4ERR_ROFS, "DEALLOCATE on a read-only export");
 	tap_ok(!truncate(local("file"), BIG), "the file has its size again");
@@ -144,7 +148,8 @@ static void holes(void)
 
 /* --- COPY, CLONE --- */
 
-static uint32_t copy(const struct v4c_fh *from, const struct v4c_fh *to, uint64_t src, uint64_t dst, uint64_t count)
+static uint32_t copy(const struct v4c_fh *from, const struct v4c_fh *to, uint64_t src, uint64_t dst,
+		     uint64_t count)
 {
 	COPY4args *a;
 
@@ -168,7 +173,8 @@ static uint64_t copied(void)
 	return r ? r->nfs_resop4_u.opcopy.COPY4res_u.cr_resok4.cr_response.wr_count : 0;
 }
 
-static uint32_t clone_file(const struct v4c_fh *from, const struct v4c_fh *to, uint64_t src, uint64_t dst, uint64_t count)
+static uint32_t clone_file(const struct v4c_fh *from, const struct v4c_fh *to, uint64_t src,
+			   uint64_t dst, uint64_t count)
 {
 	CLONE4args *a;
 
@@ -188,9 +194,11 @@ static void copies(bool reflinks)
 	uint32_t want = reflinks ? NFS4_OK : NFS4ERR_NOTSUPP;
 
 	IS(copy(&file, &copy_fh, 0, 0, 0), 0, "COPY to the end of the source");
-	tap_ok(copied() == BIG && same("file", 0, "copy", 0, BIG), "COPY tells how much, and that is there");
+	tap_ok(copied() == BIG && same("file", 0, "copy", 0, BIG),
+	       "COPY tells how much, and that is there");
 	IS(copy(&file, &copy_fh, 777, 200001, 5000), 0, "COPY of a part");
-	tap_ok(copied() == 5000 && same("file", 777, "copy", 200001, 5000), "which is where it should be");
+	tap_ok(copied() == 5000 && same("file", 777, "copy", 200001, 5000),
+	       "which is where it should be");
 	IS(copy(&file, &file, 0, 200000, 5000), 0, "COPY within a file");
 	IS(copy(&file, &file, 0, 4000, 5000), NFS4ERR_INVAL, "COPY of a range onto itself");
 	tap_ok(!truncate(local("file"), BIG), "the file has its size again");
@@ -210,7 +218,8 @@ static void copies(bool reflinks)
 	IS(clone_file(&file, &copy_fh, 0, 4096, 8192), want, "CLONE of two blocks");
 	if (reflinks)
 		tap_ok(same("file", 0, "copy", 4096, 8192), "they are the same");
-	IS(clone_file(&file, &copy_fh, 0, 1, 8192), reflinks ? NFS4ERR_INVAL : want, "CLONE to no block's start");
+	IS(clone_file(&file, &copy_fh, 0, 1, 8192), reflinks ? NFS4ERR_INVAL : want,
+	   "CLONE to no block's start");
 	IS(clone_file(&file, &file, 0, 4096, 8192), NFS4ERR_INVAL, "CLONE of a range onto itself");
 	IS(clone_file(&file, &far, 0, 0, 0), NFS4ERR_XDEV, "CLONE to another file system");
 	IS(clone_file(&file, &ro_file, 0, 0, 0), NFS4ERR_ROFS, "CLONE onto a read-only export");
@@ -271,7 +280,8 @@ static component4 sized(const char *s, uint32_t len)
 	return (component4){.component4_len = len, .component4_val = (char *)(uintptr_t)s};
 }
 
-static uint32_t set(const struct v4c_fh *fh, setxattr_option4 how, component4 name, const void *value, uint32_t len)
+static uint32_t set(const struct v4c_fh *fh, setxattr_option4 how, component4 name,
+		    const void *value, uint32_t len)
 {
 	SETXATTR4args *a;
 
@@ -322,8 +332,9 @@ static uint32_t list(const struct v4c_fh *fh, uint64_t cookie, uint32_t max, LIS
 	a->lxa_cookie = cookie;
 	a->lxa_maxcount = max;
 	status = v4c_run(&c);
-	*out = status ? (LISTXATTRS4resok){.lxr_eof = false} :
-			v4c_res(&c, OP_LISTXATTRS)->nfs_resop4_u.oplistxattrs.LISTXATTRS4res_u.lxr_value;
+	*out = status ? (LISTXATTRS4resok){.lxr_eof = false}
+		      : v4c_res(&c, OP_LISTXATTRS)
+				->nfs_resop4_u.oplistxattrs.LISTXATTRS4res_u.lxr_value;
 	return status;
 }
 
@@ -364,9 +375,11 @@ static void xattrs(void)
 
 	listed();
 	IS(get(&file, v4c_name("none")), NFS4ERR_NOXATTR, "GETXATTR of what is not there");
-	IS(set(&file, SETXATTR4_REPLACE, v4c_name("a"), "1", 1), NFS4ERR_NOXATTR, "SETXATTR replaces only what is there");
+	IS(set(&file, SETXATTR4_REPLACE, v4c_name("a"), "1", 1), NFS4ERR_NOXATTR,
+	   "SETXATTR replaces only what is there");
 	IS(set(&file, SETXATTR4_CREATE, v4c_name("a"), "1", 1), 0, "SETXATTR of a new one");
-	IS(set(&file, SETXATTR4_CREATE, v4c_name("a"), "2", 1), NFS4ERR_EXIST, "SETXATTR makes only what is not there");
+	IS(set(&file, SETXATTR4_CREATE, v4c_name("a"), "2", 1), NFS4ERR_EXIST,
+	   "SETXATTR makes only what is not there");
 	tap_ok(value_is("a", "1", 1), "GETXATTR tells what was set");
 	IS(set(&file, SETXATTR4_REPLACE, v4c_name("a"), "33", 2), 0, "SETXATTR replaces");
 	tap_ok(value_is("a", "33", 2), "and GETXATTR tells that");
@@ -375,28 +388,36 @@ static void xattrs(void)
 	n = getxattr(local("file"), "user.a", much, sizeof(much));
 	tap_ok(n == 0, "its name on the server is user.a");
 	IS(set(&file, SETXATTR4_EITHER, v4c_name("b\303\244"), "x", 1), 0, "a name in UTF-8");
-	IS(set(&file, SETXATTR4_EITHER, sized("b\377", 2), "x", 1), NFS4ERR_INVAL, "a name not in UTF-8");
-	IS(set(&file, SETXATTR4_EITHER, sized("b\0c", 3), "x", 1), NFS4ERR_INVAL, "a name with a NUL");
+	IS(set(&file, SETXATTR4_EITHER, sized("b\377", 2), "x", 1), NFS4ERR_INVAL,
+	   "a name not in UTF-8");
+	IS(set(&file, SETXATTR4_EITHER, sized("b\0c", 3), "x", 1), NFS4ERR_INVAL,
+	   "a name with a NUL");
 	IS(set(&file, SETXATTR4_EITHER, sized("", 0), "x", 1), NFS4ERR_INVAL, "no name");
 	memset(longest, 'n', 255);
-	IS(set(&file, SETXATTR4_EITHER, sized(longest, 251), "x", 1), NFS4ERR_NAMETOOLONG, "a name too long");
+	IS(set(&file, SETXATTR4_EITHER, sized(longest, 251), "x", 1), NFS4ERR_NAMETOOLONG,
+	   "a name too long");
 	IS(set(&file, SETXATTR4_EITHER, sized(longest, 250), "x", 1), 0, "the longest name");
 	IS(rid(&file, "a"), 0, "REMOVEXATTR");
 	IS(rid(&file, "a"), NFS4ERR_NOXATTR, "REMOVEXATTR of what is gone");
 	IS(set(&dir, SETXATTR4_EITHER, v4c_name("d"), "x", 1), 0, "a directory has some, too");
 	tap_ok(set(&link_fh, SETXATTR4_EITHER, v4c_name("d"), "x", 1) != 0, "a symlink cannot");
-	IS(set(&ro_file, SETXATTR4_EITHER, v4c_name("d"), "x", 1), NFS4ERR_ROFS, "SETXATTR on a read-only export");
+	IS(set(&ro_file, SETXATTR4_EITHER, v4c_name("d"), "x", 1), NFS4ERR_ROFS,
+	   "SETXATTR on a read-only export");
 	IS(rid(&ro_file, "d"), NFS4ERR_ROFS, "REMOVEXATTR there");
-	IS(get(&file, v4c_name("nfsdio.verifier")), NFS4ERR_NOXATTR, "the server's own is not told");
-	IS(set(&file, SETXATTR4_EITHER, v4c_name("nfsdio.verifier"), "12345678", 8), NFS4ERR_ACCESS, "nor to be set");
+	IS(get(&file, v4c_name("nfsdio.verifier")), NFS4ERR_NOXATTR,
+	   "the server's own is not told");
+	IS(set(&file, SETXATTR4_EITHER, v4c_name("nfsdio.verifier"), "12345678", 8), NFS4ERR_ACCESS,
+	   "nor to be set");
 	c.raw.uid = c.raw.gid = 1000;
-	IS(set(&file, SETXATTR4_EITHER, v4c_name("e"), "x", 1), NFS4ERR_ACCESS, "SETXATTR needs the right to write");
+	IS(set(&file, SETXATTR4_EITHER, v4c_name("e"), "x", 1), NFS4ERR_ACCESS,
+	   "SETXATTR needs the right to write");
 	c.raw.uid = c.raw.gid = 0;
 }
 
 static void unknown(void)
 {
-	static const nfs_opnum4 ops[] = {OP_IO_ADVISE, OP_OFFLOAD_CANCEL, OP_OFFLOAD_STATUS, OP_COPY_NOTIFY};
+	static const nfs_opnum4 ops[] = {OP_IO_ADVISE, OP_OFFLOAD_CANCEL, OP_OFFLOAD_STATUS,
+					 OP_COPY_NOTIFY};
 	nfs_argop4 *a;
 
 	for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
@@ -419,16 +440,20 @@ int main(int argc, char **argv)
 	top = argv[3];
 	reflinks = strcmp(argv[5], "ext4") != 0;
 	snprintf(export, sizeof(export), "%s/ro", top);
-	IS(v4c_mount(&c, local(""), &root) || v4c_mount(&c, export, &ro) || v4c_mount(&c, argv[4], &other), 0, "exports");
+	IS(v4c_mount(&c, local(""), &root) || v4c_mount(&c, export, &ro) ||
+		   v4c_mount(&c, argv[4], &other),
+	   0, "exports");
 	fill("file", BIG, 1);
 	fill("twin", BIG, 1);
 	fill("copy", 10, 2);
 	snprintf(export, sizeof(export), "%s/far", argv[4]);
 	close(open(export, O_WRONLY | O_CREAT, 0644));
-	tap_ok(!mkdir(local("dir"), 0755) && !symlink("there", local("link")), "objects of other types");
+	tap_ok(!mkdir(local("dir"), 0755) && !symlink("there", local("link")),
+	       "objects of other types");
 	IS(v4f_lookup(&c, &root, "file", &file) || v4f_lookup(&c, &root, "dir", &dir) ||
-		   v4f_lookup(&c, &root, "link", &link_fh) || v4f_lookup(&c, &root, "copy", &copy_fh) ||
-		   v4f_lookup(&c, &other, "far", &far) || v4f_lookup(&c, &ro, "file", &ro_file),
+		   v4f_lookup(&c, &root, "link", &link_fh) ||
+		   v4f_lookup(&c, &root, "copy", &copy_fh) || v4f_lookup(&c, &other, "far", &far) ||
+		   v4f_lookup(&c, &ro, "file", &ro_file),
 	   0, "they are found");
 	holes();
 	copies(reflinks);

@@ -23,9 +23,11 @@ int main(int argc, char **argv)
 
 	if (argc != 3 || v4c_open(&c, argv[1], atoi(argv[2]), 1))
 		return 2;
-	tap_ok(refused(&c.raw, RAWNFS_NFS, &reply) && reply.stat == 2 /* PROG_MISMATCH */, "NFSv3 is refused");
+	tap_ok(refused(&c.raw, RAWNFS_NFS, &reply) && reply.stat == 2 /* PROG_MISMATCH */,
+	       "NFSv3 is refused");
 	tap_ok(reply.low == 4 && reply.high == 4, "by telling that version 4 is there");
-	tap_ok(refused(&c.raw, RAWNFS_MOUNT, &reply) && reply.stat == 1 /* PROG_UNAVAIL */, "there is no MOUNT");
+	tap_ok(refused(&c.raw, RAWNFS_MOUNT, &reply) && reply.stat == 1 /* PROG_UNAVAIL */,
+	       "there is no MOUNT");
 	tap_is(v4c_hello(&c, "version 4"), NFS4_OK, "NFSv4.1 works");
 	v4c_close(&c);
 	return tap_done();

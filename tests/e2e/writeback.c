@@ -4,9 +4,9 @@
  * system, so that write-back ends in EIO.  No COMMIT may then say OK under the
  * verifier the lost WRITEs were answered with: not the first, not a second one,
  * not one over another connection.  With the ballast gone, a new file can be written.
- * A directory for BALLAST: the ext4 mounted there, on which the exported one's image lies, is shut down, and
- * stays so: EIO for what the exported one writes.
- * Usage: writeback HOST PORT PATH BALLAST OFFSET
+ * A directory for BALLAST: the ext4 mounted there, on which the exported one's image lies, is shut
+ * down, and stays so: EIO for what the exported one writes.  Usage: writeback HOST PORT PATH
+ * BALLAST OFFSET
  */
 #include <fcntl.h>
 #include <linux/ioctl.h>
@@ -59,12 +59,17 @@ static unsigned write_all(stable_how how, char verf[8])
 
 	for (unsigned i = 0; i < CHUNKS; i++) {
 		memset(buf, 'a' + i, sizeof buf);
-		if (v3c_write(&a, &file, base + (uint64_t)i * CHUNK, CHUNK, how, buf) || a.r.count != CHUNK) {
+		if (v3c_write(&a, &file, base + (uint64_t)i * CHUNK, CHUNK, how, buf) ||
+		    a.r.count != CHUNK) {
 			printf("# WRITE %u: status %d count %u\n", i, a.r.status, a.r.count);
 			continue;
 		}
 		if (acked && memcmp(verf, a.r.verf, 8))
-			acked = 0; /* what was acknowledged before is to be sent again: nothing is claimed of it */
+			/*
+			 * what was acknowledged before is to be sent
+			 * again: nothing is claimed of it
+			 */
+			acked = 0;
 		memcpy(verf, a.r.verf, 8);
 		acked++;
 	}
@@ -81,7 +86,8 @@ static bool contents(void)
 	for (unsigned i = 0; i < CHUNKS; i++) {
 		unsigned k = 0;
 
-		if (v3c_read(&b, &file, base + (uint64_t)i * CHUNK, CHUNK, back) || b.r.count != CHUNK) {
+		if (v3c_read(&b, &file, base + (uint64_t)i * CHUNK, CHUNK, back) ||
+		    b.r.count != CHUNK) {
 			printf("# READ %u: status %d count %u\n", i, b.r.status, b.r.count);
 			return false;
 		}
@@ -115,7 +121,8 @@ int main(int argc, char **argv)
 		fill_device(argv[4]);
 	acked = write_all(UNSTABLE, verf);
 	if (acked) {
-		tap_ok(!lies(&a, verf), "COMMIT does not say OK for %u lost WRITEs (status %d)", acked, a.r.status);
+		tap_ok(!lies(&a, verf), "COMMIT does not say OK for %u lost WRITEs (status %d)",
+		       acked, a.r.status);
 		tap_ok(!lies(&a, verf), "nor does a second COMMIT (status %d)", a.r.status);
 		tap_ok(!lies(&b, verf), "nor one over another connection (status %d)", b.r.status);
 	} else {
@@ -124,13 +131,17 @@ int main(int argc, char **argv)
 	acked = write_all(FILE_SYNC, verf);
 	tap_ok(!acked, "no FILE_SYNC WRITE succeeds (%u did)", acked);
 	if (for_good) {
-		tap_ok(a.r.status == NFS3ERR_IO, "and the client is told of an I/O error (status %d)", a.r.status);
+		tap_ok(a.r.status == NFS3ERR_IO,
+		       "and the client is told of an I/O error (status %d)", a.r.status);
 		v3c_close(&a);
 		v3c_close(&b);
 		return tap_done();
 	}
 	unlink(argv[4]);
-	/* A new file: ext4 keeps extents of a failed write-back unwritten, so that the old one's blocks stay zeros. */
+	/*
+	 * A new file: ext4 keeps extents of a failed write-back
+	 * unwritten, so that the old one's blocks stay zeros.
+	 */
 	v3c_remove(&a, &a.root, "writeback");
 	v3c_create(&a, &a.root, "writeback", GUARDED, &mode, NULL);
 	file = a.r.fh;

@@ -53,7 +53,8 @@ static uint32_t write_chunk(unsigned i, stable_how4 how, char verf[8])
 	v4c_write(&a, &v4c_anonymous, (uint64_t)i * CHUNK, how, buf, CHUNK);
 	st = v4c_run(&a);
 	if (st == NFS4_OK)
-		memcpy(verf, v4c_res(&a, OP_WRITE)->nfs_resop4_u.opwrite.WRITE4res_u.resok4.writeverf, 8);
+		memcpy(verf,
+		       v4c_res(&a, OP_WRITE)->nfs_resop4_u.opwrite.WRITE4res_u.resok4.writeverf, 8);
 	return st;
 }
 
@@ -66,7 +67,9 @@ static uint32_t commit(struct v4c *c, char verf[8])
 	v4c_commit(c, 0, 0);
 	st = v4c_run(c);
 	if (st == NFS4_OK)
-		memcpy(verf, v4c_res(c, OP_COMMIT)->nfs_resop4_u.opcommit.COMMIT4res_u.resok4.writeverf, 8);
+		memcpy(verf,
+		       v4c_res(c, OP_COMMIT)->nfs_resop4_u.opcommit.COMMIT4res_u.resok4.writeverf,
+		       8);
 	return st;
 }
 
@@ -88,18 +91,21 @@ int main(int argc, char **argv)
 		moved += i && memcmp(now, verf, 8);
 		memcpy(verf, now, 8);
 	}
-	tap_ok(!bad && !moved, "UNSTABLE WRITEs are taken under one verifier (%u not, %u others)", bad, moved);
+	tap_ok(!bad && !moved, "UNSTABLE WRITEs are taken under one verifier (%u not, %u others)",
+	       bad, moved);
 	st = commit(&b, later);
 	tap_ok(st != NFS4_OK, "the other client's COMMIT fails (%u)", st);
 	st = commit(&a, later);
-	tap_ok(st != NFS4_OK || memcmp(verf, later, 8), "the writer's is not told OK under the old verifier (%u)", st);
+	tap_ok(st != NFS4_OK || memcmp(verf, later, 8),
+	       "the writer's is not told OK under the old verifier (%u)", st);
 	tap_ok(write_chunk(0, FILE_SYNC4, now) != NFS4_OK, "a FILE_SYNC WRITE fails");
 	unlink(argv[5]);
 	bad = 0;
 	for (unsigned i = 0; i < CHUNKS; i++)
 		bad += write_chunk(i, UNSTABLE4, verf) != NFS4_OK;
 	st = commit(&a, later);
-	tap_ok(!bad && st == NFS4_OK && !memcmp(verf, later, 8), "with space again, the data are sent again and committed (%u)", st);
+	tap_ok(!bad && st == NFS4_OK && !memcmp(verf, later, 8),
+	       "with space again, the data are sent again and committed (%u)", st);
 	v4c_close(&a);
 	v4c_close(&b);
 	return tap_done();

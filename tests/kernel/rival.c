@@ -68,7 +68,8 @@ static uint32_t lock_file(const char *dir, const char *file)
 }
 
 /* Until it is neither GRACE nor DELAY. */
-static uint32_t insist(uint32_t (*ask)(const char *, const char *), const char *dir, const char *file)
+static uint32_t insist(uint32_t (*ask)(const char *, const char *), const char *dir,
+		       const char *file)
 {
 	uint32_t status = ask(dir, file);
 
@@ -92,8 +93,8 @@ static void leave(const char *dir, const char *file)
 	v4c_run(&c); /* with its locks */
 	free(path);
 	v4c_begin_bare(&c);
-	memcpy(v4c_op(&c, OP_DESTROY_SESSION)->nfs_argop4_u.opdestroy_session.dsa_sessionid, c.sessionid,
-	       sizeof(c.sessionid));
+	memcpy(v4c_op(&c, OP_DESTROY_SESSION)->nfs_argop4_u.opdestroy_session.dsa_sessionid,
+	       c.sessionid, sizeof(c.sessionid));
 	v4c_run(&c);
 	v4c_begin_bare(&c);
 	v4c_op(&c, OP_DESTROY_CLIENTID)->nfs_argop4_u.opdestroy_clientid.dca_clientid = c.clientid;

@@ -51,7 +51,11 @@ void worker_watch(struct worker *wk) { wk->ticking = true; }
 uint64_t worker_clock_ns(void) { return w.now_ns; }
 void ring_post(struct ring *r, struct op *op, int res) { (void)r; (void)res; posted = op; }
 void state4_back_lost(struct state4 *s, uint64_t number) { (void)s; carried = number; }
-struct worker_req *worker_req_get(struct worker *wk) { (void)wk; return calloc(1, sizeof(struct worker_req)); }
+struct worker_req *worker_req_get(struct worker *wk)
+{
+	(void)wk;
+	return calloc(1, sizeof(struct worker_req));
+}
 void worker_req_put(struct worker *wk, struct worker_req *r) { (void)wk; free(r); }
 
 void ring_recv(struct ring *r, struct op *op, int fd, void *buf, size_t len, int flags)
@@ -260,7 +264,9 @@ uint32_t req_reply_len(const struct req *r)
 	return (uint32_t)cursor_pos(&r->reply) + ((r->data_len + 3) & ~3u);
 }
 
-/* Procedure 8 stands for a COMPOUND: it may be long; 9 is a WRITE with arguments behind its data. */
+/*
+ * Procedure 8 stands for a COMPOUND: it may be long; 9 is a WRITE with arguments behind its data.
+ */
 bool req_call_may_grow(const uint8_t *buf, size_t len)
 {
 	struct msg_call call;
@@ -322,7 +328,9 @@ static void put(const void *p, size_t n)
 	stream_len += n;
 }
 
-/* A record in fragments of at most `frag` bytes, with an empty one in front when there are several. */
+/*
+ * A record in fragments of at most `frag` bytes, with an empty one in front when there are several.
+ */
 void put_record(const uint8_t *rec, size_t len, size_t frag)
 {
 	uint8_t mark[4] = {0};
@@ -404,7 +412,8 @@ static void log_line(void *arg, int priority, const char *fmt, ...)
 	logged++;
 }
 
-static struct proto_env env = {.max_read = 1 << 20, .max_write = CONNPLAY_MAX_WRITE, .log = log_line};
+static struct proto_env env = {
+	.max_read = 1 << 20, .max_write = CONNPLAY_MAX_WRITE, .log = log_line};
 
 void pump(void)
 {
@@ -421,7 +430,8 @@ void pump(void)
 
 void open_conn(void)
 {
-	static const struct budget_use calls = {.reqs = 512}, max = {.bufs = 32, .bytes = 64 << 20}, none = {0};
+	static const struct budget_use calls = {.reqs = 512}, max = {.bufs = 32, .bytes = 64 << 20},
+				       none = {0};
 	struct peer peer = {.text = "test"};
 	int fds[2];
 
@@ -535,7 +545,10 @@ void give_back(bool copied)
 	pump();
 }
 
-/* Feed all of the stream in pieces no longer than `piece`, a cut at `cut`; replies are taken at once. */
+/*
+ * Feed all of the stream in pieces no longer than `piece`,
+ * a cut at `cut`; replies are taken at once.
+ */
 void play(size_t cut, size_t piece)
 {
 	size_t at = 0;

@@ -71,8 +71,8 @@ void ring_splice_in(struct ring *r, struct op *op, int fd, uint64_t offset, int 
 	start_rw(op, RING_OP_SPLICE_IN, fd, NULL, len, offset, 0, -1, NULL);
 }
 
-void ring_splice_write(struct ring *r, struct op *op, int fd, int pipe, uint32_t len, uint64_t offset,
-		       const struct cred *cred)
+void ring_splice_write(struct ring *r, struct op *op, int fd, int pipe, uint32_t len,
+		       uint64_t offset, const struct cred *cred)
 {
 	(void)r;
 	op->pipe = pipe;

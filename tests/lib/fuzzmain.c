@@ -63,15 +63,15 @@ static void feed_path(const char *path)
 		free(names);
 }
 
-/* "…/tests/fuzz/record.t", or libtool's "…/.libs/record.t" -> $srcdir/tests/fuzz/seeds/record */
+/* "tests/fuzz/record.t", or libtool's ".libs/record.t" -> $srcdir/tests/fuzz/seeds/record */
 static void feed_seeds(const char *argv0)
 {
 	const char *src = getenv("srcdir"), *stem = strrchr(argv0, '/');
 	char path[PATH_MAX];
 
 	stem = stem ? stem + 1 : argv0;
-	snprintf(path, sizeof(path), "%s/tests/fuzz/seeds/%.*s", src ? src : ".", (int)strcspn(stem, "."),
-		 stem);
+	snprintf(path, sizeof(path), "%s/tests/fuzz/seeds/%.*s", src ? src : ".",
+		 (int)strcspn(stem, "."), stem);
 	feed_path(path);
 }
 

@@ -70,7 +70,9 @@ static inline void play_end(void)
 /* A confirmed client of 4.0; pinned. */
 static inline struct state4_client *play_client(const char *name)
 {
-	struct state4_hello h = {.owner = (const uint8_t *)name, .owner_len = (uint32_t)strlen(name), .addr = "test"};
+	struct state4_hello h = {.owner = (const uint8_t *)name,
+				 .owner_len = (uint32_t)strlen(name),
+				 .addr = "test"};
 	struct state4_client *c;
 	uint8_t confirm[STATE4_VERF];
 	clientid4 id;
@@ -124,10 +126,11 @@ static inline struct file *play_file(enum file_access a)
 }
 
 /* An open by an owner of the client, with access and deny (numbers of modes); under the lock. */
-static inline struct state4_open *play_open(struct state4_client *c, const char *owner, uint8_t fh, unsigned access,
-					    unsigned deny)
+static inline struct state4_open *play_open(struct state4_client *c, const char *owner, uint8_t fh,
+					    unsigned access, unsigned deny)
 {
-	struct state4_owner *w = state4_owner_find(play_state, c, false, owner, (uint32_t)strlen(owner));
+	struct state4_owner *w =
+		state4_owner_find(play_state, c, false, owner, (uint32_t)strlen(owner));
 	struct fh h = {.len = 1, .data = {fh}};
 	struct state4_file *f;
 	struct state4_open *o;

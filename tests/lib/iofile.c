@@ -64,8 +64,12 @@ void iofile_mode(struct iofile *f, enum dio_mode mode, enum dio_rule rule)
 
 struct pool *iofile_pool(struct ring *ring, size_t size, unsigned n)
 {
-	struct pool_params pp = { .ring = ring, .large = size + 4 * 4096, .nlarge = n, .small = 4096,
-				  .nsmall = 1, .node = -1 };
+	struct pool_params pp = {.ring = ring,
+				 .large = size + 4 * 4096,
+				 .nlarge = n,
+				 .small = 4096,
+				 .nsmall = 1,
+				 .node = -1};
 	struct pool *p;
 
 	ck_assert_int_eq(pool_new(&p, &pp), 0);

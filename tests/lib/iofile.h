@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A struct file over a nameless temporary file, for tests of plan execution, without fd cache or root table. */
+/*
+ * A struct file over a nameless temporary file, for tests of
+ * plan execution, without fd cache or root table.
+ */
 #ifndef TESTS_LIB_IOFILE_H
 #define TESTS_LIB_IOFILE_H
 

@@ -20,10 +20,16 @@ struct loopfs {
 
 /* May this process mount at all?  When not, *why says what is missing. */
 bool loopfs_able(const char **why);
-/* For main(): a suite that needs mounts and cannot have them; prints a TAP skip; returns the exit status. */
+/*
+ * For main(): a suite that needs mounts and cannot have them;
+ * prints a TAP skip; returns the exit status.
+ */
 int loopfs_skip(const char *why);
 
-/* Make, format and mount; 512 MiB sparse.  0 or -errno (-EPERM, -ENODEV: no such file system, -ENOENT: no mkfs). */
+/*
+ * Make, format and mount; 512 MiB sparse.  0 or -errno (-EPERM,
+ * -ENODEV: no such file system, -ENOENT: no mkfs).
+ */
 int loopfs_up(struct loopfs *l, const char *fstype);
 /* Unmount and mount the same image again (tmpfs: -EINVAL); `elsewhere`: on another loop device. */
 int loopfs_remount(struct loopfs *l, bool elsewhere);

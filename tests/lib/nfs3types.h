@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The argument and result types of every NFSv3 and MOUNT procedure, for tests that go through all codecs. */
+/*
+ * The argument and result types of every NFSv3 and MOUNT
+ * procedure, for tests that go through all codecs.
+ */
 #ifndef TESTS_LIB_NFS3TYPES_H
 #define TESTS_LIB_NFS3TYPES_H
 

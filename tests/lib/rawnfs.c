@@ -19,7 +19,15 @@
 
 #include "rpc/record.h"
 
-enum { NFS_GETATTR = 1, NFS_LOOKUP = 3, NFS_READ = 6, NFS_WRITE = 7, NFS_CREATE = 8, NFS_REMOVE = 12, NFS_COMMIT = 21 };
+enum {
+	NFS_GETATTR = 1,
+	NFS_LOOKUP = 3,
+	NFS_READ = 6,
+	NFS_WRITE = 7,
+	NFS_CREATE = 8,
+	NFS_REMOVE = 12,
+	NFS_COMMIT = 21
+};
 
 static int64_t now_ms(void)
 {
@@ -77,7 +85,8 @@ void rawnfs_reset(struct rawnfs *r)
 	rawnfs_close(r);
 }
 
-void rawnfs_call_begin(struct rawnfs *r, struct rawnfs_call *call, uint32_t prog, uint32_t vers, uint32_t proc)
+void rawnfs_call_begin(struct rawnfs *r, struct rawnfs_call *call, uint32_t prog, uint32_t vers,
+		       uint32_t proc)
 {
 	struct cursor *c = &call->c;
 
@@ -292,8 +301,8 @@ void rawnfs_put_string(struct rawnfs_call *call, const char *s)
 	cursor_put_opaque(&call->c, s, (uint32_t)strlen(s));
 }
 
-void rawnfs_put_write(struct rawnfs_call *call, const struct rawnfs_fh *fh, uint64_t offset, uint32_t count,
-		      uint32_t stable, const void *data, uint32_t len)
+void rawnfs_put_write(struct rawnfs_call *call, const struct rawnfs_fh *fh, uint64_t offset,
+		      uint32_t count, uint32_t stable, const void *data, uint32_t len)
 {
 	rawnfs_put_fh(call, fh);
 	cursor_put_u64(&call->c, offset);
@@ -380,7 +389,8 @@ int rawnfs_mnt(struct rawnfs *r, const char *path, struct rawnfs_fh *root)
 	return check(&reply, status);
 }
 
-int rawnfs_lookup(struct rawnfs *r, const struct rawnfs_fh *dir, const char *name, struct rawnfs_fh *fh)
+int rawnfs_lookup(struct rawnfs *r, const struct rawnfs_fh *dir, const char *name,
+		  struct rawnfs_fh *fh)
 {
 	struct rawnfs_call call;
 	struct rawnfs_reply reply;
@@ -395,7 +405,8 @@ int rawnfs_lookup(struct rawnfs *r, const struct rawnfs_fh *dir, const char *nam
 	return check(&reply, status);
 }
 
-int rawnfs_create(struct rawnfs *r, const struct rawnfs_fh *dir, const char *name, struct rawnfs_fh *fh)
+int rawnfs_create(struct rawnfs *r, const struct rawnfs_fh *dir, const char *name,
+		  struct rawnfs_fh *fh)
 {
 	struct rawnfs_call call;
 	struct rawnfs_reply reply;
@@ -429,7 +440,8 @@ int rawnfs_getattr(struct rawnfs *r, const struct rawnfs_fh *fh, struct rawnfs_a
 	return check(&reply, status);
 }
 
-int rawnfs_read(struct rawnfs *r, const struct rawnfs_fh *fh, uint64_t offset, uint32_t count, struct rawnfs_data *d)
+int rawnfs_read(struct rawnfs *r, const struct rawnfs_fh *fh, uint64_t offset, uint32_t count,
+		struct rawnfs_data *d)
 {
 	struct rawnfs_call call;
 	struct rawnfs_reply reply;
@@ -449,8 +461,8 @@ int rawnfs_read(struct rawnfs *r, const struct rawnfs_fh *fh, uint64_t offset, u
 	return check(&reply, status);
 }
 
-int rawnfs_write(struct rawnfs *r, const struct rawnfs_fh *fh, uint64_t offset, uint32_t stable, const void *data,
-		 uint32_t len, struct rawnfs_data *d)
+int rawnfs_write(struct rawnfs *r, const struct rawnfs_fh *fh, uint64_t offset, uint32_t stable,
+		 const void *data, uint32_t len, struct rawnfs_data *d)
 {
 	struct rawnfs_call call;
 	struct rawnfs_reply reply;

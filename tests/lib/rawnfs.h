@@ -46,7 +46,8 @@ struct rawnfs_call {
 struct rawnfs_reply {
 	uint32_t xid;
 	bool denied;
-	uint32_t stat;	     /* accept_stat, or when denied reject_stat: 0 RPC_MISMATCH, 1 AUTH_ERROR */
+	/* accept_stat, or when denied reject_stat: 0 RPC_MISMATCH, 1 AUTH_ERROR */
+	uint32_t stat;
 	uint32_t low, high;  /* of a mismatch */
 	uint32_t auth_stat;
 	struct cursor c;     /* at the results */
@@ -60,9 +61,13 @@ void rawnfs_close(struct rawnfs *r);
 void rawnfs_reset(struct rawnfs *r);
 
 /* Header of a call as AUTH_SYS r->uid, r->gid; free with rawnfs_call_end(). */
-void rawnfs_call_begin(struct rawnfs *r, struct rawnfs_call *call, uint32_t prog, uint32_t vers, uint32_t proc);
+void rawnfs_call_begin(struct rawnfs *r, struct rawnfs_call *call, uint32_t prog, uint32_t vers,
+		       uint32_t proc);
 void rawnfs_call_end(struct rawnfs_call *call);
-static inline size_t rawnfs_call_len(const struct rawnfs_call *call) { return cursor_pos(&call->c); }
+static inline size_t rawnfs_call_len(const struct rawnfs_call *call)
+{
+	return cursor_pos(&call->c);
+}
 
 /* All of these: 0 or -errno (-EPIPE, -ECONNRESET: the server closed). */
 int rawnfs_send_bytes(struct rawnfs *r, const void *p, size_t len);
@@ -72,7 +77,9 @@ int rawnfs_send(struct rawnfs *r, const struct rawnfs_call *call, size_t fragmen
 uint8_t *rawnfs_record(const struct rawnfs_call *call, size_t fragment, size_t *len);
 /* Until the kernel on the other side has taken everything sent so far. */
 int rawnfs_flush(struct rawnfs *r);
-/* The next reply record: its header into *out.  -ECONNRESET at the end of the stream, -ETIMEDOUT. */
+/*
+ * The next reply record: its header into *out.  -ECONNRESET at the end of the stream, -ETIMEDOUT.
+ */
 int rawnfs_recv(struct rawnfs *r, struct rawnfs_reply *out);
 /* Has a reply begun to come within `ms`? */
 bool rawnfs_readable(const struct rawnfs *r, int ms);
@@ -87,22 +94,34 @@ bool rawnfs_alive(struct rawnfs *r);
 
 void rawnfs_put_fh(struct rawnfs_call *call, const struct rawnfs_fh *fh);
 void rawnfs_put_string(struct rawnfs_call *call, const char *s);
-void rawnfs_put_write(struct rawnfs_call *call, const struct rawnfs_fh *fh, uint64_t offset, uint32_t count,
-		      uint32_t stable, const void *data, uint32_t len);
+void rawnfs_put_write(struct rawnfs_call *call, const struct rawnfs_fh *fh, uint64_t offset,
+		      uint32_t count, uint32_t stable, const void *data, uint32_t len);
 
 /* --- calls: the NFS (or MOUNT) status, or -errno, or -EPROTO when RPC refused ---- */
 
-struct rawnfs_attr { uint32_t type, mode, nlink, uid, gid; uint64_t size, fileid, mtime_ns, ctime_ns; };
-struct rawnfs_data { uint32_t count, committed; bool eof; uint8_t verf[8]; const uint8_t *data; uint32_t len; };
+struct rawnfs_attr {
+	uint32_t type, mode, nlink, uid, gid;
+	uint64_t size, fileid, mtime_ns, ctime_ns;
+};
+struct rawnfs_data {
+	uint32_t count, committed;
+	bool eof;
+	uint8_t verf[8];
+	const uint8_t *data;
+	uint32_t len;
+};
 
 int rawnfs_mnt(struct rawnfs *r, const char *path, struct rawnfs_fh *root);
-int rawnfs_lookup(struct rawnfs *r, const struct rawnfs_fh *dir, const char *name, struct rawnfs_fh *fh);
+int rawnfs_lookup(struct rawnfs *r, const struct rawnfs_fh *dir, const char *name,
+		  struct rawnfs_fh *fh);
 /* UNCHECKED, mode 0644 */
-int rawnfs_create(struct rawnfs *r, const struct rawnfs_fh *dir, const char *name, struct rawnfs_fh *fh);
+int rawnfs_create(struct rawnfs *r, const struct rawnfs_fh *dir, const char *name,
+		  struct rawnfs_fh *fh);
 int rawnfs_getattr(struct rawnfs *r, const struct rawnfs_fh *fh, struct rawnfs_attr *a);
-int rawnfs_read(struct rawnfs *r, const struct rawnfs_fh *fh, uint64_t offset, uint32_t count, struct rawnfs_data *d);
-int rawnfs_write(struct rawnfs *r, const struct rawnfs_fh *fh, uint64_t offset, uint32_t stable, const void *data,
-		 uint32_t len, struct rawnfs_data *d);
+int rawnfs_read(struct rawnfs *r, const struct rawnfs_fh *fh, uint64_t offset, uint32_t count,
+		struct rawnfs_data *d);
+int rawnfs_write(struct rawnfs *r, const struct rawnfs_fh *fh, uint64_t offset, uint32_t stable,
+		 const void *data, uint32_t len, struct rawnfs_data *d);
 int rawnfs_commit(struct rawnfs *r, const struct rawnfs_fh *fh, uint64_t offset, uint32_t count,
 		  struct rawnfs_data *d);
 int rawnfs_remove(struct rawnfs *r, const struct rawnfs_fh *dir, const char *name);

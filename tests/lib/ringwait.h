@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For tests of the engines: loop index 0 is io_uring, 1 threads, 2 (files only) inline; waiting for operations. */
+/*
+ * For tests of the engines: loop index 0 is io_uring, 1
+ * threads, 2 (files only) inline; waiting for operations.
+ */
 #ifndef TESTS_LIB_RINGWAIT_H
 #define TESTS_LIB_RINGWAIT_H
 
@@ -40,7 +43,7 @@ static inline struct wait *waiting(struct wait *w, int *left)
 
 static inline struct ring *make(enum ring_engine e, unsigned depth, unsigned buffers)
 {
-	struct ring_params p = { .engine = e, .depth = depth, .buffers = buffers, .name = "test/r0" };
+	struct ring_params p = {.engine = e, .depth = depth, .buffers = buffers, .name = "test/r0"};
 	struct ring *r;
 	int ret = ring_new(&r, &p);
 

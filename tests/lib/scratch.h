@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Small things every test over real files needs; each fails the test rather than return an error. */
+/*
+ * Small things every test over real files needs; each fails the test rather than return an error.
+ */
 #ifndef TESTS_LIB_SCRATCH_H
 #define TESTS_LIB_SCRATCH_H
 

@@ -15,11 +15,13 @@ uint64_t stamp_random(uint64_t *state)
 
 static uint32_t slot_len(uint64_t *state, uint64_t offset)
 {
-	static const uint32_t len[] = { 1, 511, 512, 1000, 4095, 4096, 4097, 8192, 31744, 32768, 33792,
-					47008, 65536, 100003, 131072, STAMP_MAX };
+	static const uint32_t len[] = {1,     511,    512,    1000,     4095,  4096,
+				       4097,  8192,   31744,  32768,    33792, 47008,
+				       65536, 100003, 131072, STAMP_MAX};
 	uint64_t r = stamp_random(state);
 
-	if (r % 4 == 0 && offset % 4096) /* come back to a block boundary, so that aligned slots exist */
+	/* come back to a block boundary, so that aligned slots exist */
+	if (r % 4 == 0 && offset % 4096)
 		return 4096 - offset % 4096;
 	return len[(r >> 8) % (sizeof len / sizeof *len)];
 }
@@ -31,7 +33,8 @@ int stamp_map_init(struct stamp_map *m, uint64_t seed, uint64_t size)
 	*m = (struct stamp_map){ 0 };
 	while (m->size < size) {
 		if (m->n == room) {
-			struct stamp_slot *s = realloc(m->slot, (room = room ? 2 * room : 256) * sizeof *s);
+			struct stamp_slot *s =
+				realloc(m->slot, (room = room ? 2 * room : 256) * sizeof *s);
 
 			if (!s) {
 				stamp_map_fini(m);

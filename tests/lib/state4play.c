@@ -58,7 +58,8 @@ bool state4_held_any(const struct state4_held *h)
 
 struct state4 *play_start(const char *dir, uint32_t max_clients)
 {
-	struct state4_params p = {.state_dir = dir, .max_clients = max_clients, .now_ns = now_ns, .lease_s = LEASE};
+	struct state4_params p = {
+		.state_dir = dir, .max_clients = max_clients, .now_ns = now_ns, .lease_s = LEASE};
 	struct state4 *s;
 
 	ck_assert_int_eq(state4_new(&s, &p), 0);
@@ -72,8 +73,11 @@ void play_pass(uint32_t seconds)
 
 struct state4_hello play_hello(const char *owner, const char *verf, uint32_t uid, uint8_t minor)
 {
-	struct state4_hello h = {.who = {.flavor = 1, .uid = uid}, .owner = (const uint8_t *)owner,
-				 .owner_len = (uint32_t)strlen(owner), .addr = "192.0.2.1:700", .minor = minor};
+	struct state4_hello h = {.who = {.flavor = 1, .uid = uid},
+				 .owner = (const uint8_t *)owner,
+				 .owner_len = (uint32_t)strlen(owner),
+				 .addr = "192.0.2.1:700",
+				 .minor = minor};
 
 	strncpy((char *)h.verf, verf, STATE4_VERF - 1);
 	return h;
@@ -92,14 +96,19 @@ clientid4 play_set(struct state4 *s, const char *owner, const char *verf, uint32
 
 struct state4_create play_create(clientid4 id, uint32_t seqid, uint32_t uid)
 {
-	struct state4_channel ch = {.max_request = 8192, .max_response = 8192, .max_cached = 4096, .max_ops = 16,
+	struct state4_channel ch = {.max_request = 8192,
+				    .max_response = 8192,
+				    .max_cached = 4096,
+				    .max_ops = 16,
 				    .max_slots = 8};
-	struct state4_create a = {.id = id, .seqid = seqid, .fore = ch, .back = ch, .who = {.flavor = 1, .uid = uid}};
+	struct state4_create a = {
+		.id = id, .seqid = seqid, .fore = ch, .back = ch, .who = {.flavor = 1, .uid = uid}};
 
 	return a;
 }
 
-static clientid4 confirm_by_session(struct state4 *s, const char *owner, const char *verf, uint32_t uid, uint8_t sid[16])
+static clientid4 confirm_by_session(struct state4 *s, const char *owner, const char *verf,
+				    uint32_t uid, uint8_t sid[16])
 {
 	struct state4_hello h = play_hello(owner, verf, uid, 1);
 	struct state4_created made;

@@ -23,14 +23,18 @@ static inline bool threads_line(const char *tid, const char *key, char *out, siz
 		found = !strncmp(line, key, strlen(key));
 		line[strcspn(line, "\n")] = '\0';
 		if (found)
-			snprintf(out, len, "%s", line + strlen(key) + strspn(line + strlen(key), ": \t"));
+			snprintf(out, len, "%s",
+				 line + strlen(key) + strspn(line + strlen(key), ": \t"));
 	}
 	if (f)
 		fclose(f);
 	return found;
 }
 
-/* How many threads have a name that begins so, and may run on `cpus` ("1", "0-3"; NULL: anywhere) and nowhere else. */
+/*
+ * How many threads have a name that begins so, and may run on
+ * `cpus` ("1", "0-3"; NULL: anywhere) and nowhere else.
+ */
 static inline unsigned threads_count(const char *prefix, const char *cpus)
 {
 	DIR *d = opendir("/proc/self/task");

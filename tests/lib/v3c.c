@@ -49,7 +49,8 @@ static int call_end(struct v3c *c, int queued)
 	return c->r.status;
 }
 
-#define CALL(c, fn, args, takes) (call_begin(c, takes), call_end(c, fn((c)->rpc, call_done, args, c)))
+#define CALL(c, fn, args, takes)                                                                   \
+	(call_begin(c, takes), call_end(c, fn((c)->rpc, call_done, args, c)))
 
 static void take_null(struct v3c *c, void *res)
 {
@@ -57,7 +58,8 @@ static void take_null(struct v3c *c, void *res)
 	c->r.status = 0;
 }
 
-int v3c_open(struct v3c *c, const char *host, int port, uint32_t uid, uint32_t gid, uint32_t ngroups, uint32_t *groups)
+int v3c_open(struct v3c *c, const char *host, int port, uint32_t uid, uint32_t gid,
+	     uint32_t ngroups, uint32_t *groups)
 {
 	memset(c, 0, sizeof *c);
 	c->timeout_ms = 30000;
@@ -67,7 +69,8 @@ int v3c_open(struct v3c *c, const char *host, int port, uint32_t uid, uint32_t g
 		return V3C_BROKEN;
 	v3c_user(c, uid, gid, ngroups, groups);
 	call_begin(c, take_null);
-	return call_end(c, rpc_connect_port_async(c->rpc, host, port, NFS_PROGRAM, NFS_V3, call_done, c));
+	return call_end(
+		c, rpc_connect_port_async(c->rpc, host, port, NFS_PROGRAM, NFS_V3, call_done, c));
 }
 
 void v3c_close(struct v3c *c)
@@ -79,7 +82,8 @@ void v3c_close(struct v3c *c)
 
 void v3c_user(struct v3c *c, uint32_t uid, uint32_t gid, uint32_t ngroups, uint32_t *groups)
 {
-	rpc_set_auth(c->rpc, libnfs_authunix_create("test", uid, gid, ngroups, groups)); /* takes it */
+	/* takes it */
+	rpc_set_auth(c->rpc, libnfs_authunix_create("test", uid, gid, ngroups, groups));
 }
 
 nfs_fh3 v3c_wire_fh(const struct v3c_fh *fh)
@@ -132,7 +136,8 @@ static int mnt_apart(struct v3c *c, int port, const char *path)
 	int status;
 
 	call_begin(&m, take_null);
-	status = call_end(&m, rpc_connect_port_async(m.rpc, c->host, port, MOUNT_PROGRAM, MOUNT_V3, call_done, &m));
+	status = call_end(&m, rpc_connect_port_async(m.rpc, c->host, port, MOUNT_PROGRAM, MOUNT_V3,
+						     call_done, &m));
 	if (!status)
 		status = CALL(&m, rpc_mount3_mnt_async, (char *)path, take_mnt);
 	c->r = m.r;
@@ -143,7 +148,8 @@ static int mnt_apart(struct v3c *c, int port, const char *path)
 int v3c_mnt(struct v3c *c, const char *path)
 {
 	const char *port = getenv("V3C_MOUNT_PORT");
-	int status = port ? mnt_apart(c, atoi(port), path) : CALL(c, rpc_mount3_mnt_async, (char *)path, take_mnt);
+	int status = port ? mnt_apart(c, atoi(port), path)
+			  : CALL(c, rpc_mount3_mnt_async, (char *)path, take_mnt);
 
 	if (!status)
 		c->root = c->r.fh;
@@ -320,7 +326,8 @@ static void take_write(struct v3c *c, void *res)
 	memcpy(c->r.verf, ok->verf, 8);
 }
 
-int v3c_write(struct v3c *c, const struct v3c_fh *fh, uint64_t offset, uint32_t count, stable_how how, const void *buf)
+int v3c_write(struct v3c *c, const struct v3c_fh *fh, uint64_t offset, uint32_t count,
+	      stable_how how, const void *buf)
 {
 	WRITE3args a = { v3c_wire_fh(fh), offset, count, how, { count, (char *)buf } };
 
@@ -332,7 +339,8 @@ static void take_commit(struct v3c *c, void *res)
 	COMMIT3res *r = res;
 
 	c->r.status = r->status;
-	keep_wcc(c, r->status ? &r->COMMIT3res_u.resfail.file_wcc : &r->COMMIT3res_u.resok.file_wcc);
+	keep_wcc(c,
+		 r->status ? &r->COMMIT3res_u.resfail.file_wcc : &r->COMMIT3res_u.resok.file_wcc);
 	if (!r->status)
 		memcpy(c->r.verf, r->COMMIT3res_u.resok.verf, 8);
 }
@@ -359,8 +367,8 @@ static void take_create(struct v3c *c, void *res)
 	keep_attr(c, &ok->obj_attributes);
 }
 
-int v3c_create(struct v3c *c, const struct v3c_fh *dir, const char *name, createmode3 mode, const sattr3 *set,
-	       const char verf[8])
+int v3c_create(struct v3c *c, const struct v3c_fh *dir, const char *name, createmode3 mode,
+	       const sattr3 *set, const char verf[8])
 {
 	CREATE3args a = { .where = { v3c_wire_fh(dir), (char *)name }, .how = { .mode = mode } };
 
@@ -433,9 +441,10 @@ static void take_rename(struct v3c *c, void *res)
 	keep_dir(c, &r->RENAME3res_u.resok.todir_wcc);
 }
 
-int v3c_rename(struct v3c *c, const struct v3c_fh *from, const char *name, const struct v3c_fh *to, const char *newname)
+int v3c_rename(struct v3c *c, const struct v3c_fh *from, const char *name, const struct v3c_fh *to,
+	       const char *newname)
 {
-	RENAME3args a = { { v3c_wire_fh(from), (char *)name }, { v3c_wire_fh(to), (char *)newname } };
+	RENAME3args a = {{v3c_wire_fh(from), (char *)name}, {v3c_wire_fh(to), (char *)newname}};
 
 	return CALL(c, rpc_nfs3_rename_async, &a, take_rename);
 }
@@ -456,7 +465,8 @@ int v3c_link(struct v3c *c, const struct v3c_fh *fh, const struct v3c_fh *dir, c
 	return CALL(c, rpc_nfs3_link_async, &a, take_link);
 }
 
-static void dir_add(struct v3c *c, const char *name, uint64_t cookie, uint64_t fileid, bool attr, bool fh)
+static void dir_add(struct v3c *c, const char *name, uint64_t cookie, uint64_t fileid, bool attr,
+		    bool fh)
 {
 	struct v3c_dir *d = c->out;
 
@@ -468,7 +478,7 @@ static void dir_add(struct v3c *c, const char *name, uint64_t cookie, uint64_t f
 	}
 	struct v3c_entry *e = &d->entry[d->n++];
 
-	*e = (struct v3c_entry){ .cookie = cookie, .fileid = fileid, .has_attr = attr, .has_fh = fh };
+	*e = (struct v3c_entry){.cookie = cookie, .fileid = fileid, .has_attr = attr, .has_fh = fh};
 	strncpy(e->name, name, sizeof e->name - 1);
 	c->r.count++;
 }
@@ -488,7 +498,8 @@ static void take_readdir(struct v3c *c, void *res)
 	keep_attr(c, &r->READDIR3res_u.resok.dir_attributes);
 }
 
-int v3c_readdir(struct v3c *c, const struct v3c_fh *dir, uint64_t cookie, uint32_t count, struct v3c_dir *d)
+int v3c_readdir(struct v3c *c, const struct v3c_fh *dir, uint64_t cookie, uint32_t count,
+		struct v3c_dir *d)
 {
 	READDIR3args a = { .dir = v3c_wire_fh(dir), .cookie = cookie, .count = count };
 
@@ -513,12 +524,13 @@ static void take_readdirplus(struct v3c *c, void *res)
 	keep_attr(c, &r->READDIRPLUS3res_u.resok.dir_attributes);
 }
 
-int v3c_readdirplus(struct v3c *c, const struct v3c_fh *dir, uint64_t cookie, uint32_t dircount, uint32_t maxcount,
-		    struct v3c_dir *d)
+int v3c_readdirplus(struct v3c *c, const struct v3c_fh *dir, uint64_t cookie, uint32_t dircount,
+		    uint32_t maxcount, struct v3c_dir *d)
 {
-	READDIRPLUS3args a = {
-		.dir = v3c_wire_fh(dir), .cookie = cookie, .dircount = dircount, .maxcount = maxcount
-	};
+	READDIRPLUS3args a = {.dir = v3c_wire_fh(dir),
+			      .cookie = cookie,
+			      .dircount = dircount,
+			      .maxcount = maxcount};
 
 	memcpy(a.cookieverf, d->verf, 8);
 	c->out = d;

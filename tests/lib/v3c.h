@@ -70,13 +70,17 @@ struct v3c {
 };
 
 /* Connect as (uid, gid, groups); no MOUNT yet.  0 or V3C_BROKEN. */
-int v3c_open(struct v3c *c, const char *host, int port, uint32_t uid, uint32_t gid, uint32_t ngroups, uint32_t *groups);
+int v3c_open(struct v3c *c, const char *host, int port, uint32_t uid, uint32_t gid,
+	     uint32_t ngroups, uint32_t *groups);
 void v3c_close(struct v3c *c);
 /* Become another user on the same connection. */
 void v3c_user(struct v3c *c, uint32_t uid, uint32_t gid, uint32_t ngroups, uint32_t *groups);
 
 /* All return the status, also found in c->r with what came along. */
-/* Root handle into c->root.  MOUNT is asked on the same connection, or on port V3C_MOUNT_PORT of the environment. */
+/*
+ * Root handle into c->root.  MOUNT is asked on the same
+ * connection, or on port V3C_MOUNT_PORT of the environment.
+ */
 int v3c_mnt(struct v3c *c, const char *path);
 int v3c_null(struct v3c *c);
 int v3c_getattr(struct v3c *c, const struct v3c_fh *fh);
@@ -85,20 +89,24 @@ int v3c_lookup(struct v3c *c, const struct v3c_fh *dir, const char *name);
 int v3c_access(struct v3c *c, const struct v3c_fh *fh, uint32_t want);
 int v3c_readlink(struct v3c *c, const struct v3c_fh *fh);
 int v3c_read(struct v3c *c, const struct v3c_fh *fh, uint64_t offset, uint32_t count, void *buf);
-int v3c_write(struct v3c *c, const struct v3c_fh *fh, uint64_t offset, uint32_t count, stable_how how, const void *buf);
+int v3c_write(struct v3c *c, const struct v3c_fh *fh, uint64_t offset, uint32_t count,
+	      stable_how how, const void *buf);
 int v3c_commit(struct v3c *c, const struct v3c_fh *fh, uint64_t offset, uint32_t count);
-int v3c_create(struct v3c *c, const struct v3c_fh *dir, const char *name, createmode3 mode, const sattr3 *set,
-	       const char verf[8]);
+int v3c_create(struct v3c *c, const struct v3c_fh *dir, const char *name, createmode3 mode,
+	       const sattr3 *set, const char verf[8]);
 int v3c_mkdir(struct v3c *c, const struct v3c_fh *dir, const char *name, uint32_t mode);
 int v3c_symlink(struct v3c *c, const struct v3c_fh *dir, const char *name, const char *target);
-int v3c_mknod(struct v3c *c, const struct v3c_fh *dir, const char *name, ftype3 type, uint32_t mode);
+int v3c_mknod(struct v3c *c, const struct v3c_fh *dir, const char *name, ftype3 type,
+	      uint32_t mode);
 int v3c_remove(struct v3c *c, const struct v3c_fh *dir, const char *name);
 int v3c_rmdir(struct v3c *c, const struct v3c_fh *dir, const char *name);
-int v3c_rename(struct v3c *c, const struct v3c_fh *from, const char *name, const struct v3c_fh *to, const char *newname);
+int v3c_rename(struct v3c *c, const struct v3c_fh *from, const char *name, const struct v3c_fh *to,
+	       const char *newname);
 int v3c_link(struct v3c *c, const struct v3c_fh *fh, const struct v3c_fh *dir, const char *name);
-int v3c_readdir(struct v3c *c, const struct v3c_fh *dir, uint64_t cookie, uint32_t count, struct v3c_dir *d);
-int v3c_readdirplus(struct v3c *c, const struct v3c_fh *dir, uint64_t cookie, uint32_t dircount, uint32_t maxcount,
-		    struct v3c_dir *d);
+int v3c_readdir(struct v3c *c, const struct v3c_fh *dir, uint64_t cookie, uint32_t count,
+		struct v3c_dir *d);
+int v3c_readdirplus(struct v3c *c, const struct v3c_fh *dir, uint64_t cookie, uint32_t dircount,
+		    uint32_t maxcount, struct v3c_dir *d);
 int v3c_fsstat(struct v3c *c, const struct v3c_fh *fh);
 int v3c_fsinfo(struct v3c *c, const struct v3c_fh *fh);
 int v3c_pathconf(struct v3c *c, const struct v3c_fh *fh);

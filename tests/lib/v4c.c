@@ -67,8 +67,9 @@ nfs_argop4 *v4c_op(struct v4c *c, nfs_opnum4 op)
 
 void v4c_encode(struct v4c *c, struct rawnfs_call *call)
 {
+	uint32_t tag_len = c->tag && !c->tag_len ? (uint32_t)strlen(c->tag) : c->tag_len;
 	COMPOUND4args a = {
-		.tag = {c->tag_len ? c->tag_len : c->tag ? (uint32_t)strlen(c->tag) : 0, (char *)(uintptr_t)c->tag},
+		.tag = {tag_len, (char *)(uintptr_t)c->tag},
 		.minorversion = c->minor,
 		.argarray = {c->nops, c->op},
 	};
@@ -84,7 +85,8 @@ uint32_t v4c_take(struct v4c *c, struct rawnfs_reply *reply)
 	c->rpc = *reply;
 	c->reply_len = (uint32_t)reply->len;
 	if (!c->err && (reply->denied || reply->stat ||
-			!codec_decode(&reply->c, (xdrproc_t)xdr_COMPOUND4res, &c->res) || cursor_left(&reply->c)))
+			!codec_decode(&reply->c, (xdrproc_t)xdr_COMPOUND4res, &c->res) ||
+			cursor_left(&reply->c)))
 		c->err = -EPROTO;
 	return c->err ? V4C_BROKEN : c->res.status;
 }
@@ -192,7 +194,8 @@ void v4c_read(struct v4c *c, const stateid4 *id, uint64_t offset, uint32_t count
 	v4c_op(c, OP_READ)->nfs_argop4_u.opread = (READ4args){*id, offset, count};
 }
 
-void v4c_write(struct v4c *c, const stateid4 *id, uint64_t offset, stable_how4 how, const void *data, uint32_t len)
+void v4c_write(struct v4c *c, const stateid4 *id, uint64_t offset, stable_how4 how,
+	       const void *data, uint32_t len)
 {
 	v4c_op(c, OP_WRITE)->nfs_argop4_u.opwrite =
 		(WRITE4args){*id, offset, how, {len, (char *)(uintptr_t)data}};
@@ -203,8 +206,8 @@ void v4c_commit(struct v4c *c, uint64_t offset, uint32_t count)
 	v4c_op(c, OP_COMMIT)->nfs_argop4_u.opcommit = (COMMIT4args){offset, count};
 }
 
-void v4c_opens(struct v4c *c, const void *owner, uint32_t owner_len, uint32_t seqid, const char *name,
-	       uint32_t access, uint32_t deny, bool create)
+void v4c_opens(struct v4c *c, const void *owner, uint32_t owner_len, uint32_t seqid,
+	       const char *name, uint32_t access, uint32_t deny, bool create)
 {
 	static uint8_t mode[4] = {0, 0, 1, 0xa4};
 	OPEN4args *a = &v4c_op(c, OP_OPEN)->nfs_argop4_u.opopen;
@@ -253,7 +256,8 @@ int v4c_mount(struct v4c *c, const char *path, struct v4c_fh *root)
 	return status;
 }
 
-uint32_t v4c_exchange_id(struct v4c *c, const char *owner, const char verf[8], uint32_t flags, uint32_t *seqid)
+uint32_t v4c_exchange_id(struct v4c *c, const char *owner, const char verf[8], uint32_t flags,
+			 uint32_t *seqid)
 {
 	EXCHANGE_ID4args *a;
 	const EXCHANGE_ID4resok *ok;
@@ -303,7 +307,8 @@ uint32_t v4c_create_session(struct v4c *c, uint32_t seqid, uint32_t slots)
 	status = v4c_run(c);
 	if (status)
 		return status;
-	ok = &v4c_res(c, OP_CREATE_SESSION)->nfs_resop4_u.opcreate_session.CREATE_SESSION4res_u.csr_resok4;
+	ok = &v4c_res(c, OP_CREATE_SESSION)
+		      ->nfs_resop4_u.opcreate_session.CREATE_SESSION4res_u.csr_resok4;
 	memcpy(c->sessionid, ok->csr_sessionid, sizeof(c->sessionid));
 	c->fore = ok->csr_fore_chan_attrs;
 	c->fore.ca_rdma_ird.ca_rdma_ird_val = NULL;
@@ -314,7 +319,8 @@ uint32_t v4c_create_session(struct v4c *c, uint32_t seqid, uint32_t slots)
 
 uint32_t v4c_hello(struct v4c *c, const char *owner)
 {
-	uint32_t seqid = 0, status = v4c_exchange_id(c, owner, "verifier", EXCHGID4_FLAG_USE_NON_PNFS, &seqid);
+	uint32_t seqid = 0,
+		 status = v4c_exchange_id(c, owner, "verifier", EXCHGID4_FLAG_USE_NON_PNFS, &seqid);
 
 	if (!status)
 		status = v4c_create_session(c, seqid, V4C_SLOTS);

@@ -47,7 +47,8 @@ struct v4c {
 	nfs_argop4 op[V4C_OPS];
 	uint32_t nops;
 	/* the last reply */
-	int err;	     /* 0; -errno of the transport; -EPROTO: RPC refused (rpc), or undecodable */
+	/* 0; -errno of the transport; -EPROTO: RPC refused (rpc), or undecodable */
+	int err;
 	struct rawnfs_reply rpc;
 	COMPOUND4res res;
 	uint32_t reply_len;
@@ -93,22 +94,33 @@ void v4c_access(struct v4c *c, uint32_t want);
 /* The special stateids. */
 extern const stateid4 v4c_anonymous, v4c_bypass, v4c_current;
 void v4c_read(struct v4c *c, const stateid4 *id, uint64_t offset, uint32_t count);
-void v4c_write(struct v4c *c, const stateid4 *id, uint64_t offset, stable_how4 how, const void *data, uint32_t len);
+void v4c_write(struct v4c *c, const stateid4 *id, uint64_t offset, stable_how4 how,
+	       const void *data, uint32_t len);
 void v4c_commit(struct v4c *c, uint64_t offset, uint32_t count);
-/* CLAIM_NULL of a name in the current directory; access and deny bits; `create`: UNCHECKED4, mode 0644. */
-void v4c_opens(struct v4c *c, const void *owner, uint32_t owner_len, uint32_t seqid, const char *name,
-	       uint32_t access, uint32_t deny, bool create);
+/*
+ * CLAIM_NULL of a name in the current directory; access and
+ * deny bits; `create`: UNCHECKED4, mode 0644.
+ */
+void v4c_opens(struct v4c *c, const void *owner, uint32_t owner_len, uint32_t seqid,
+	       const char *name, uint32_t access, uint32_t deny, bool create);
 component4 v4c_name(const char *name);
 
 /* --- more than one call ---------------------------------------------------------------- */
 
 /* What GETFH gave. */
 bool v4c_keep_fh(struct v4c *c, struct v4c_fh *fh);
-/* The root of export `path` by MOUNT version 3: handles are the same in all versions.  0 or a status. */
+/*
+ * The root of export `path` by MOUNT version 3: handles are
+ * the same in all versions.  0 or a status.
+ */
 int v4c_mount(struct v4c *c, const char *path, struct v4c_fh *root);
-/* 4.1: EXCHANGE_ID, CREATE_SESSION (64 slots), RECLAIM_COMPLETE as `owner`; the first status that is not OK. */
+/*
+ * 4.1: EXCHANGE_ID, CREATE_SESSION (64 slots), RECLAIM_COMPLETE as
+ * `owner`; the first status that is not OK.
+ */
 uint32_t v4c_hello(struct v4c *c, const char *owner);
-uint32_t v4c_exchange_id(struct v4c *c, const char *owner, const char verf[8], uint32_t flags, uint32_t *seqid);
+uint32_t v4c_exchange_id(struct v4c *c, const char *owner, const char verf[8], uint32_t flags,
+			 uint32_t *seqid);
 uint32_t v4c_create_session(struct v4c *c, uint32_t seqid, uint32_t slots);
 /* 4.0: SETCLIENTID and SETCLIENTID_CONFIRM. */
 uint32_t v4c_setclientid(struct v4c *c, const char *owner, const char verf[8]);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fattr4 for tests: sets of attributes made and taken apart by hand, and one object of each type. */
+/*
+ * fattr4 for tests: sets of attributes made and taken apart by hand, and one object of each type.
+ */
 #ifndef TESTS_LIB_V4F_H
 #define TESTS_LIB_V4F_H
 
@@ -141,7 +143,8 @@ static inline int v4f_make(const char *dir, int type)
 }
 
 /* The handle of `name` in `dir`: the status of LOOKUP. */
-static inline uint32_t v4f_lookup(struct v4c *c, const struct v4c_fh *dir, const char *name, struct v4c_fh *out)
+static inline uint32_t v4f_lookup(struct v4c *c, const struct v4c_fh *dir, const char *name,
+				  struct v4c_fh *out)
 {
 	uint32_t status;
 

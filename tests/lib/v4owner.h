@@ -75,8 +75,8 @@ static inline fattr4 v4owner_attrs(const struct v4open *o, uint8_t buf[12])
 }
 
 /* The operation alone; `buf` must last until the run. */
-static inline void v4owner_op_open(struct v4c *c, const struct v4owner *w, const char *name, const struct v4open *o,
-				   uint8_t buf[12])
+static inline void v4owner_op_open(struct v4c *c, const struct v4owner *w, const char *name,
+				   const struct v4open *o, uint8_t buf[12])
 {
 	OPEN4args *a = &v4c_op(c, OP_OPEN)->nfs_argop4_u.opopen;
 	createhow4 *how = &a->openhow.openflag4_u.how;
@@ -104,7 +104,8 @@ static inline void v4owner_op_open(struct v4c *c, const struct v4owner *w, const
 		how->createhow4_u.createattrs = v4owner_attrs(o, buf);
 }
 
-static inline uint32_t v4owner_confirm(struct v4c *c, struct v4owner *w, const struct v4c_fh *fh, stateid4 *id)
+static inline uint32_t v4owner_confirm(struct v4c *c, struct v4owner *w, const struct v4c_fh *fh,
+				       stateid4 *id)
 {
 	uint32_t st;
 
@@ -115,13 +116,14 @@ static inline uint32_t v4owner_confirm(struct v4c *c, struct v4owner *w, const s
 	st = v4c_run(c);
 	v4owner_went(c, w, st);
 	if (!st)
-		*id = v4c_res(c, OP_OPEN_CONFIRM)->nfs_resop4_u.opopen_confirm.OPEN_CONFIRM4res_u.resok4.open_stateid;
+		*id = v4c_res(c, OP_OPEN_CONFIRM)
+			      ->nfs_resop4_u.opopen_confirm.OPEN_CONFIRM4res_u.resok4.open_stateid;
 	return st;
 }
 
 /* PUTFH `at` (NULL: none), OPEN, GETFH; in 4.0 OPEN_CONFIRM when it is asked for. */
-static inline uint32_t v4owner_open(struct v4c *c, struct v4owner *w, const struct v4c_fh *at, const char *name,
-				    struct v4open *o)
+static inline uint32_t v4owner_open(struct v4c *c, struct v4owner *w, const struct v4c_fh *at,
+				    const char *name, struct v4open *o)
 {
 	uint8_t buf[12];
 	uint32_t st;
@@ -143,21 +145,23 @@ static inline uint32_t v4owner_open(struct v4c *c, struct v4owner *w, const stru
 	return st;
 }
 
-static inline uint32_t v4owner_close(struct v4c *c, struct v4owner *w, const struct v4c_fh *fh, const stateid4 *id)
+static inline uint32_t v4owner_close(struct v4c *c, struct v4owner *w, const struct v4c_fh *fh,
+				     const stateid4 *id)
 {
 	uint32_t st;
 
 	v4c_begin(c);
 	if (fh)
 		v4c_putfh(c, fh);
-	v4c_op(c, OP_CLOSE)->nfs_argop4_u.opclose = (CLOSE4args){.seqid = w->seqid, .open_stateid = *id};
+	v4c_op(c, OP_CLOSE)->nfs_argop4_u.opclose =
+		(CLOSE4args){.seqid = w->seqid, .open_stateid = *id};
 	st = v4c_run(c);
 	v4owner_went(c, w, st);
 	return st;
 }
 
-static inline uint32_t v4owner_downgrade(struct v4c *c, struct v4owner *w, const struct v4c_fh *fh, stateid4 *id,
-					 uint32_t access, uint32_t deny)
+static inline uint32_t v4owner_downgrade(struct v4c *c, struct v4owner *w, const struct v4c_fh *fh,
+					 stateid4 *id, uint32_t access, uint32_t deny)
 {
 	uint32_t st;
 
@@ -170,7 +174,8 @@ static inline uint32_t v4owner_downgrade(struct v4c *c, struct v4owner *w, const
 	v4owner_went(c, w, st);
 	if (!st)
 		*id = v4c_res(c, OP_OPEN_DOWNGRADE)
-			      ->nfs_resop4_u.opopen_downgrade.OPEN_DOWNGRADE4res_u.resok4.open_stateid;
+			      ->nfs_resop4_u.opopen_downgrade.OPEN_DOWNGRADE4res_u.resok4
+			      .open_stateid;
 	return st;
 }
 
@@ -195,8 +200,8 @@ static inline uint32_t v4lock_answer(struct v4c *c, struct v4lock *l, uint32_t s
 }
 
 /* LOCK by a lock owner new to the file, under an open. */
-static inline uint32_t v4lock_new(struct v4c *c, struct v4owner *w, const struct v4c_fh *fh, const stateid4 *open,
-				  struct v4owner *locker, struct v4lock *l)
+static inline uint32_t v4lock_new(struct v4c *c, struct v4owner *w, const struct v4c_fh *fh,
+				  const stateid4 *open, struct v4owner *locker, struct v4lock *l)
 {
 	LOCK4args *a;
 	uint32_t st;
@@ -205,14 +210,18 @@ static inline uint32_t v4lock_new(struct v4c *c, struct v4owner *w, const struct
 	if (fh)
 		v4c_putfh(c, fh);
 	a = &v4c_op(c, OP_LOCK)->nfs_argop4_u.oplock;
-	*a = (LOCK4args){.locktype = l->type, .reclaim = l->reclaim, .offset = l->offset, .length = l->length};
+	*a = (LOCK4args){.locktype = l->type,
+			 .reclaim = l->reclaim,
+			 .offset = l->offset,
+			 .length = l->length};
 	a->locker.new_lock_owner = TRUE;
 	a->locker.locker4_u.open_owner = (open_to_lock_owner4){
 		.open_seqid = w->seqid,
 		.open_stateid = *open,
 		.lock_seqid = locker->seqid,
 		.lock_owner = {.clientid = c->clientid,
-			       .owner = {(uint32_t)strlen(locker->name), (char *)(uintptr_t)locker->name}},
+			       .owner = {(uint32_t)strlen(locker->name),
+					 (char *)(uintptr_t)locker->name}},
 	};
 	st = v4c_run(c);
 	v4owner_went(c, w, st);
@@ -221,8 +230,8 @@ static inline uint32_t v4lock_new(struct v4c *c, struct v4owner *w, const struct
 	return v4lock_answer(c, l, st);
 }
 
-static inline uint32_t v4lock_more(struct v4c *c, struct v4owner *locker, const struct v4c_fh *fh, const stateid4 *id,
-				   struct v4lock *l)
+static inline uint32_t v4lock_more(struct v4c *c, struct v4owner *locker, const struct v4c_fh *fh,
+				   const stateid4 *id, struct v4lock *l)
 {
 	LOCK4args *a;
 	uint32_t st;
@@ -231,14 +240,19 @@ static inline uint32_t v4lock_more(struct v4c *c, struct v4owner *locker, const 
 	if (fh)
 		v4c_putfh(c, fh);
 	a = &v4c_op(c, OP_LOCK)->nfs_argop4_u.oplock;
-	*a = (LOCK4args){.locktype = l->type, .reclaim = l->reclaim, .offset = l->offset, .length = l->length};
-	a->locker.locker4_u.lock_owner = (exist_lock_owner4){.lock_stateid = *id, .lock_seqid = locker->seqid};
+	*a = (LOCK4args){.locktype = l->type,
+			 .reclaim = l->reclaim,
+			 .offset = l->offset,
+			 .length = l->length};
+	a->locker.locker4_u.lock_owner =
+		(exist_lock_owner4){.lock_stateid = *id, .lock_seqid = locker->seqid};
 	st = v4c_run(c);
 	v4owner_went(c, locker, st);
 	return v4lock_answer(c, l, st);
 }
 
-static inline uint32_t v4lock_test(struct v4c *c, const struct v4c_fh *fh, const char *locker, struct v4lock *l)
+static inline uint32_t v4lock_test(struct v4c *c, const struct v4c_fh *fh, const char *locker,
+				   struct v4lock *l)
 {
 	uint32_t st;
 
@@ -258,16 +272,19 @@ static inline uint32_t v4lock_test(struct v4c *c, const struct v4c_fh *fh, const
 	return st;
 }
 
-static inline uint32_t v4lock_free(struct v4c *c, struct v4owner *locker, const struct v4c_fh *fh, stateid4 *id,
-				   uint64_t offset, uint64_t length)
+static inline uint32_t v4lock_free(struct v4c *c, struct v4owner *locker, const struct v4c_fh *fh,
+				   stateid4 *id, uint64_t offset, uint64_t length)
 {
 	uint32_t st;
 
 	v4c_begin(c);
 	if (fh)
 		v4c_putfh(c, fh);
-	v4c_op(c, OP_LOCKU)->nfs_argop4_u.oplocku = (LOCKU4args){
-		.locktype = READ_LT, .seqid = locker->seqid, .lock_stateid = *id, .offset = offset, .length = length};
+	v4c_op(c, OP_LOCKU)->nfs_argop4_u.oplocku = (LOCKU4args){.locktype = READ_LT,
+								 .seqid = locker->seqid,
+								 .lock_stateid = *id,
+								 .offset = offset,
+								 .length = length};
 	st = v4c_run(c);
 	v4owner_went(c, locker, st);
 	if (!st)

@@ -14,7 +14,8 @@ static void go(struct apart *a)
 
 static struct apart *stretch(struct apart *a, uint64_t offset, uint32_t len, bool direct)
 {
-	*a = (struct apart){ .dev = 1, .ino = 2, .offset = offset, .len = len, .direct = direct, .go = go };
+	*a = (struct apart){
+		.dev = 1, .ino = 2, .offset = offset, .len = len, .direct = direct, .go = go};
 	return a;
 }
 

@@ -32,7 +32,8 @@ static off_t size_now(void)
 
 static void file_make(void)
 {
-	file = (struct file){ .fd = temp_file(), .path_fd = -1, .type = S_IFREG, .serial = attr_serial() };
+	file = (struct file){
+		.fd = temp_file(), .path_fd = -1, .type = S_IFREG, .serial = attr_serial()};
 }
 
 START_TEST(outside_a_ring_every_look_is_new)

@@ -59,7 +59,9 @@ static int32_t *random_inline(XDR *x, u_int n)
 static void random_value(xdrproc_t xdr, union nfs3_any *v)
 {
 	static const struct xdr_ops ops = {
-		.x_getlong = random_getlong, .x_getbytes = random_getbytes, .x_inline = random_inline,
+		.x_getlong = random_getlong,
+		.x_getbytes = random_getbytes,
+		.x_inline = random_inline,
 	};
 	bool_t ok;
 
@@ -129,7 +131,8 @@ START_TEST(encoding_cut_at_any_byte_is_refused_and_leaves_nothing)
 			memcpy(copy, first, len);
 			memset(&cut, 0, sizeof(cut));
 			cursor_init(&c, copy, len);
-			ck_assert_msg(!codec_decode(&c, t->xdr, &cut), "%s cut at %zu", t->name, len);
+			ck_assert_msg(!codec_decode(&c, t->xdr, &cut), "%s cut at %zu", t->name,
+				      len);
 			ck_assert(!cursor_ok(&c));
 			free(copy);
 		}
@@ -284,9 +287,19 @@ START_TEST(file_attributes_are_84_bytes_in_the_rfc_s_order)
 		0, 0, 0, 10, 0, 0, 0, 11, 0, 0, 0, 12, 0, 0, 0, 13, /* fsid, fileid */
 		0, 0, 0, 14, 0, 0, 0, 15, 0, 0, 0, 16, 0, 0, 0, 17, 0, 0, 0, 18, 0, 0, 0, 19,
 	};
-	fattr3 a = {.type = NF3DIR, .mode = 0755, .nlink = 3, .uid = 4, .gid = 5, .size = 6, .used = 7,
-		    .rdev = {8, 9}, .fsid = 10ull << 32 | 11, .fileid = 12ull << 32 | 13,
-		    .atime = {14, 15}, .mtime = {16, 17}, .ctime = {18, 19}};
+	fattr3 a = {.type = NF3DIR,
+		    .mode = 0755,
+		    .nlink = 3,
+		    .uid = 4,
+		    .gid = 5,
+		    .size = 6,
+		    .used = 7,
+		    .rdev = {8, 9},
+		    .fsid = 10ull << 32 | 11,
+		    .fileid = 12ull << 32 | 13,
+		    .atime = {14, 15},
+		    .mtime = {16, 17},
+		    .ctime = {18, 19}};
 	struct cursor c;
 
 	cursor_init(&c, first, sizeof(first));

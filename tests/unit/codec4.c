@@ -60,7 +60,9 @@ static int32_t *random_inline(XDR *x, u_int n)
 static void random_op(int number, nfs_argop4 *v)
 {
 	static const struct xdr_ops ops = {
-		.x_getlong = random_getlong, .x_getbytes = random_getbytes, .x_inline = random_inline,
+		.x_getlong = random_getlong,
+		.x_getbytes = random_getbytes,
+		.x_inline = random_inline,
 	};
 	unsigned tries = 0;
 	bool_t ok;
@@ -133,7 +135,8 @@ static void check_cuts(int op)
 			memcpy(copy, first, len);
 			memset(&cut, 0, sizeof(cut));
 			cursor_init(&c, copy, len);
-			ck_assert_msg(!codec_decode(&c, XDR_OP, &cut), "operation %d cut at %zu", op, len);
+			ck_assert_msg(!codec_decode(&c, XDR_OP, &cut), "operation %d cut at %zu",
+				      op, len);
 			ck_assert(!cursor_ok(&c));
 			free(copy);
 		}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* COMMIT, and the book-keeping of unstable WRITEs, over a ring where the test picks results and order. */
+/*
+ * COMMIT, and the book-keeping of unstable WRITEs, over a
+ * ring where the test picks results and order.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>

@@ -97,7 +97,8 @@ END_TEST
 START_TEST(every_type_of_value_is_read)
 {
 	ck_assert_int_eq(
-		load_text("[nfsd]\nhost = 10.0.0.1, fe80::1\tlocalhost\nport=0\nthreads = 4\nnuma = node:0,2\n"
+		load_text("[nfsd]\nhost = 10.0.0.1, fe80::1\tlocalhost\nport=0\nthreads = 4\nnuma "
+			  "= node:0,2\n"
 			  "max-write = 64K\nrpcbind = N\n[mountd]\nmanage-gids = Yes\n"
 			  "[io]\nread-mode = 0\nwrite-mode = dontcache\nrule = dontcache-ends\n"
 			  "on-unsupported = fail\nengine = threads\nbuffer-pool = 1G\n"
@@ -198,7 +199,8 @@ END_TEST
 START_TEST(a_placement_that_is_none_is_refused)
 {
 	ck_assert_int_eq(load_text("[nfsd]\nnuma = node:a\n[io]\niowq-max-workers = 0\n"), -1);
-	ck_assert(told("a.conf:2: [nfsd] numa: \"node:a\" is not auto, off, netdev:IFACE or node:N[,N]"));
+	ck_assert(told(
+		"a.conf:2: [nfsd] numa: \"node:a\" is not auto, off, netdev:IFACE or node:N[,N]"));
 	ck_assert(told("a.conf:4: [io] iowq-max-workers: 0 is not between 1 and 1024"));
 }
 END_TEST

@@ -10,7 +10,8 @@ static void mixed_stream(void)
 {
 	new_stream();
 	put_call(1, 1, 0, 0, 1 << 20);
-	put_call(2, 7, 1000, 700, 100);	    /* payload in several fragments, the first ends inside the header */
+	/* payload in several fragments, the first ends inside the header */
+	put_call(2, 7, 1000, 700, 100);
 	put_call(3, 7, 4095, 5, 60);	    /* padded; the pad in another fragment */
 	put_call(4, 1, 0, 16, 1);	    /* a byte a fragment */
 	put_call(5, 7, 0, 0, 1 << 20);	    /* nothing to write */
@@ -183,7 +184,8 @@ START_TEST(reads_asked_for_are_held_to_the_budget_of_buffers)
 	open_conn();
 	while (recv_op && at < stream_len)
 		at += feed(stream + at, stream_len - at);
-	ck_assert_uint_eq(w.budget.used.bufs, 16); /* half of 32: the other half is left to others */
+	/* half of 32: the other half is left to others */
+	ck_assert_uint_eq(w.budget.used.bufs, 16);
 	ck_assert_uint_eq(nseen, 16);
 	eof();
 	while (send_op)

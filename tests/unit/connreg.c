@@ -61,7 +61,8 @@ START_TEST(a_connection_is_alive_until_its_peer_closes_or_it_is_removed)
 	ck_assert(!connreg_alive(r, n.number + 1));
 	close(fd[0]);
 	ck_assert_int_eq(recv(fd[1], &c, 1, 0), 0);
-	ck_assert(!connreg_alive(r, n.number)); /* CLOSE_WAIT: whoever asked there will ask elsewhere */
+	/* CLOSE_WAIT: whoever asked there will ask elsewhere */
+	ck_assert(!connreg_alive(r, n.number));
 	connreg_remove(r, &n);
 	ck_assert(!connreg_alive(r, n.number));
 	close(fd[1]);

@@ -171,7 +171,10 @@ START_TEST(what_a_connection_closed_in_peace_asked_is_asked_again_only_from_its_
 }
 END_TEST
 
-/* Whose connection is `conn` and has asked `call` as number `xid` before: is it taken for sent again? */
+/*
+ * Whose connection is `conn` and has asked `call` as
+ * number `xid` before: is it taken for sent again?
+ */
 static bool again(uint64_t conn, uint32_t xid, const char *call)
 {
 	struct drc_key k = key_of("10.0.0.1", conn, xid, call);
@@ -342,7 +345,8 @@ static Suite *suite(void)
 	tcase_add_test(t, while_the_first_runs_the_second_is_dropped);
 	tcase_add_test(t, two_living_connections_never_collide);
 	tcase_add_test(t, the_death_of_a_connection_turns_its_twin_into_a_retransmission);
-	tcase_add_test(t, what_a_connection_closed_in_peace_asked_is_asked_again_only_from_its_port);
+	tcase_add_test(t,
+		       what_a_connection_closed_in_peace_asked_is_asked_again_only_from_its_port);
 	tcase_add_test(t, what_is_settled_is_all_that_a_connection_asked_last_and_nothing_else);
 	tcase_add_test(t, what_differs_in_any_part_is_another_call);
 	tcase_add_test(t, a_forgotten_call_is_new_again);

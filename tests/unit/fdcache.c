@@ -494,7 +494,8 @@ static Suite *suite(void)
 	tcase_add_test(tc, first_write_replaces_the_read_only_file_and_serves_reads);
 	tcase_add_test(tc, only_regular_files_are_opened_for_io);
 	if (everyfs_able)
-		tcase_add_loop_test(tc, a_direct_twin_exists_exactly_where_alignment_is_reported, 0, EVERYFS);
+		tcase_add_loop_test(tc, a_direct_twin_exists_exactly_where_alignment_is_reported, 0,
+				    EVERYFS);
 	tcase_add_test(tc, a_removed_file_is_stale_and_its_space_is_freed);
 	tcase_add_test(tc, a_removed_file_in_use_elsewhere_is_stale_too);
 	tcase_add_test(tc, a_file_with_another_name_left_is_kept);

@@ -54,12 +54,15 @@ START_TEST(decodes_what_it_encoded_at_every_length)
 }
 END_TEST
 
-/* SipHash-2-4, key 00..0f, 8 bytes out: the same text must give the same MAC in every version to come. */
+/*
+ * SipHash-2-4, key 00..0f, 8 bytes out: the same text must
+ * give the same MAC in every version to come.
+ */
 START_TEST(layout_and_signature_never_change)
 {
 	static const uint8_t want[] = {
-		1, 1, 8, 1, 1, 2, 3, 4, 'f', 's', 'k', 'e', 'y', '-', '-', 0, 1, 2, 3, 4, 5, 6, 7, 8,
-		0x49, 0x55, 0xd5, 0x85, 0x76, 0xfb, 0x69, 0x67,
+		1, 1, 8, 1, 1, 2, 3, 4, 'f',  's',  'k',  'e',  'y',  '-',  '-',  0,
+		1, 2, 3, 4, 5, 6, 7, 8, 0x49, 0x55, 0xd5, 0x85, 0x76, 0xfb, 0x69, 0x67,
 	};
 	uint8_t secret[HANDLE_KEY_LEN];
 	struct handle_key *k;
@@ -326,7 +329,8 @@ END_TEST
 
 START_TEST(the_same_id_on_another_file_system_is_stale)
 {
-	struct root *a = root_at(everyfs_dir(_i), 1), *b = root_at(everyfs_dir((_i + 1) % EVERYFS), 1);
+	struct root *a = root_at(everyfs_dir(_i), 1),
+		    *b = root_at(everyfs_dir((_i + 1) % EVERYFS), 1);
 	struct handle_key *k = key_of(1);
 	struct fh fh;
 
@@ -371,7 +375,8 @@ START_TEST(btrfs_subvolumes_do_not_share_handles)
 
 	snprintf(a, sizeof(a), "%s/sub-a", everyfs_dir(EVERYFS_BTRFS));
 	snprintf(b, sizeof(b), "%s/sub-b", everyfs_dir(EVERYFS_BTRFS));
-	snprintf(cmd, sizeof(cmd), "btrfs -q subvolume create %s && btrfs -q subvolume create %s", a, b);
+	snprintf(cmd, sizeof(cmd), "btrfs -q subvolume create %s && btrfs -q subvolume create %s",
+		 a, b);
 	ck_assert_int_eq(system(cmd), 0);
 	ra = root_at(a, 1);
 	rb = root_at(b, 1);

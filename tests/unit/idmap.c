@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Owners as texts: what is told, how long it is kept, what is understood.  The host's databases are ours. */
+/*
+ * Owners as texts: what is told, how long it is kept, what
+ * is understood.  The host's databases are ours.
+ */
 #include "nfsd-io/proto/idmap.h"
 
 #include <errno.h>
@@ -240,7 +243,8 @@ static void *tell_on(void *arg)
 	for (uint32_t i = 0; i < 20000; i++) {
 		if (i % 1000 == 999)
 			idmap_flush(map);
-		if (!idmap_tell(map, HOSTDB_USERS, 1 + 1024 * (i % 2), i % 3, i / 10, &t) && i % 2 == 0)
+		if (!idmap_tell(map, HOSTDB_USERS, 1 + 1024 * (i % 2), i % 3, i / 10, &t) &&
+		    i % 2 == 0)
 			ck_assert(t.len == 15 && !memcmp(t.text, "ann@example.org", 15));
 	}
 	return arg;

@@ -35,7 +35,8 @@ static unsigned below(unsigned n)
 
 static struct ring *make_ring(unsigned engine, unsigned buffers)
 {
-	struct ring_params p = { .engine = engine ? RING_THREADS : RING_IO_URING, .buffers = buffers };
+	struct ring_params p = {.engine = engine ? RING_THREADS : RING_IO_URING,
+				.buffers = buffers};
 	struct ring *r;
 
 	ck_assert_int_eq(ring_new(&r, &p), 0);
@@ -64,7 +65,8 @@ static struct io an_io(void)
 static void pick(uint32_t *offset, uint32_t *len)
 {
 	static const uint32_t unit[] = { 1, 4, 512, 4096, 4096 };
-	static const uint32_t typical[] = { 1, 511, 512, 4096, 32767, 32768, 47008, 65536, 100003, 262144 };
+	static const uint32_t typical[] = {1,     511,   512,   4096,   32767,
+					   32768, 47008, 65536, 100003, 262144};
 	uint32_t u = unit[below(5)], v = unit[below(5)];
 
 	*offset = below(FILE_MAX) / u * u;
@@ -379,7 +381,10 @@ END_TEST
 
 /* --- a file system that fills up ------------------------------------------------ */
 
-/* BR-16: in every mode what is acknowledged before and at the end is there; then NOSPC, told truthfully. */
+/*
+ * BR-16: in every mode what is acknowledged before and at
+ * the end is there; then NOSPC, told truthfully.
+ */
 START_TEST(a_full_file_system_loses_nothing_acknowledged)
 {
 	static uint8_t data[47008 + 4096] __attribute__((aligned(4096))), back[47008];
@@ -449,7 +454,8 @@ int main(void)
 	int ret;
 
 	seeds[0] = 20251104;
-	seeds[1] = again ? strtoull(again, NULL, 0) : (uint64_t)time(NULL) * 1000 + (uint64_t)getpid();
+	seeds[1] =
+		again ? strtoull(again, NULL, 0) : (uint64_t)time(NULL) * 1000 + (uint64_t)getpid();
 	printf("# NFSD_IO_SEED=%llu\n", (unsigned long long)seeds[1]);
 	fs_up[0] = true;
 	for (int i = 1; i < 5; i++) {

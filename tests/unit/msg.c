@@ -19,7 +19,10 @@ struct call {
 	size_t cred_end, len;
 };
 
-/* A call's words as they are, right or wrong; credential and verifier of the lengths given, in zeros. */
+/*
+ * A call's words as they are, right or wrong; credential and
+ * verifier of the lengths given, in zeros.
+ */
 static struct call make_call(uint32_t type, uint32_t rpcvers, uint32_t flavor, uint32_t cred_len,
 			     uint32_t verf_flavor, uint32_t verf_len)
 {
@@ -308,7 +311,8 @@ END_TEST
 
 START_TEST(a_call_of_ours_is_rfc_5531)
 {
-	static const uint8_t cred[] = {0, 0, 0, 1, 0, 0, 0, 20, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 0};
+	static const uint8_t cred[] = {0, 0, 0, 1, 0, 0, 0, 20, 0, 0, 0, 9, 0, 0,
+				       0, 0, 0, 0, 0, 5, 0, 0,  0, 6, 0, 0, 0, 0};
 	uint8_t buf[256];
 	struct cursor c, in;
 	struct msg_call got;

@@ -87,7 +87,8 @@ static void begin(const nfs_fh3 *fh)
 /* One call, and the allocations made meanwhile.  Its status must be OK (NULL has none). */
 static unsigned call(uint32_t proc)
 {
-	unsigned before = allocations, accept = v3play_raw(&p, proc, args, cursor_pos(&c)), after = allocations;
+	unsigned before = allocations, accept = v3play_raw(&p, proc, args, cursor_pos(&c)),
+		 after = allocations;
 
 	ck_assert_uint_eq(accept, 0);
 	if (proc != NFSPROC3_NULL)

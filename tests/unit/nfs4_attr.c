@@ -46,7 +46,10 @@ static struct v4_attrs readable(uint32_t minor)
 	return all;
 }
 
-/* Bytes of fattr4; checks that its length word is that of what follows and that it is within the room. */
+/*
+ * Bytes of fattr4; checks that its length word is that of
+ * what follows and that it is within the room.
+ */
 static uint32_t put(const struct v4_attrs *asked)
 {
 	struct cursor c;
@@ -141,8 +144,8 @@ END_TEST
 
 /* --- what may be set --- */
 
-static uint32_t decode(const struct v4_attrs *a, const void *vals, uint32_t len, enum v4_sattr_use use,
-		       struct v4_sattr *out)
+static uint32_t decode(const struct v4_attrs *a, const void *vals, uint32_t len,
+		       enum v4_sattr_use use, struct v4_sattr *out)
 {
 	struct cursor c;
 	size_t n;
@@ -175,7 +178,8 @@ START_TEST(settable_attributes_are_taken)
 	ck_assert(a.s.set_uid && a.s.uid == 1000);
 	ck_assert_uint_eq(one(FATTR4_TIME_MODIFY_SET, "\0\0\0\0", 4, &a), NFS4_OK);
 	ck_assert_int_eq(a.s.set_mtime, SATTR_SERVER);
-	ck_assert_uint_eq(one(FATTR4_TIME_ACCESS_SET, "\0\0\0\1\0\0\0\0\0\0\0\7\0\0\0\5", 16, &a), NFS4_OK);
+	ck_assert_uint_eq(one(FATTR4_TIME_ACCESS_SET, "\0\0\0\1\0\0\0\0\0\0\0\7\0\0\0\5", 16, &a),
+			  NFS4_OK);
 	ck_assert(a.s.set_atime == SATTR_CLIENT && a.s.atime.tv_sec == 7 && a.s.atime.tv_nsec == 5);
 }
 END_TEST
@@ -202,11 +206,17 @@ START_TEST(what_cannot_be_set_is_told_by_kind)
 	ck_assert_uint_eq(one(FATTR4_ACL, "\0\0\0\0", 4, &a), NFS4ERR_ATTRNOTSUPP);
 	ck_assert_uint_eq(one(FATTR4_HIDDEN, "\0\0\0\0", 4, &a), NFS4ERR_ATTRNOTSUPP);
 	ck_assert_uint_eq(one(FATTR4_SIZE, "\x80\0\0\0\0\0\0\0", 8, &a), NFS4ERR_INVAL);
-	ck_assert_uint_eq(one(FATTR4_TIME_MODIFY_SET, "\0\0\0\1\0\0\0\0\0\0\0\7\x3b\x9a\xca\0", 16, &a),
-			  NFS4ERR_INVAL);
+	ck_assert_uint_eq(
+		one(FATTR4_TIME_MODIFY_SET, "\0\0\0\1\0\0\0\0\0\0\0\7\x3b\x9a\xca\0", 16, &a),
+		NFS4ERR_INVAL);
 	ck_assert_uint_eq(one(FATTR4_OWNER, "\0\0\0\0", 4, &a), NFS4ERR_INVAL);
-	ck_assert_uint_eq(one(FATTR4_OWNER, "\0\0\0\x0bno\xffsuch@user\0", 16, &a), NFS4ERR_BADOWNER);
-	ck_assert_uint_eq(one(FATTR4_OWNER, "\0\0\0\x0a" "4294967295\0\0", 16, &a), NFS4ERR_BADOWNER);
+	ck_assert_uint_eq(one(FATTR4_OWNER, "\0\0\0\x0bno\xffsuch@user\0", 16, &a),
+			  NFS4ERR_BADOWNER);
+	ck_assert_uint_eq(one(FATTR4_OWNER,
+			      "\0\0\0\x0a"
+			      "4294967295\0\0",
+			      16, &a),
+			  NFS4ERR_BADOWNER);
 	cursor_init(&c, buf, sizeof(buf));
 	cursor_put_u32(&c, 4);
 	for (int i = 0; i < 4; i++)
@@ -228,10 +238,12 @@ START_TEST(mode_umask_is_for_what_is_new)
 	ck_assert_uint_eq(decode(&m, "\0\0\1\xff\0\0\0\x12", 8, V4_SATTR_NEW, &a), NFS4_OK);
 	ck_assert(a.s.have_umask && a.s.mode == 0777 && a.s.umask == 022);
 	v4_attr_add(&m, FATTR4_MODE);
-	ck_assert_uint_eq(decode(&m, "\0\0\1\xff\0\0\1\xff\0\0\0\x12", 12, V4_SATTR_NEW, &a), NFS4ERR_INVAL);
+	ck_assert_uint_eq(decode(&m, "\0\0\1\xff\0\0\1\xff\0\0\0\x12", 12, V4_SATTR_NEW, &a),
+			  NFS4ERR_INVAL);
 	v4(&req)->minor = 1;
 	m.word[1] = 0;
-	ck_assert_uint_eq(decode(&m, "\0\0\1\xff\0\0\0\x12", 8, V4_SATTR_NEW, &a), NFS4ERR_ATTRNOTSUPP);
+	ck_assert_uint_eq(decode(&m, "\0\0\1\xff\0\0\0\x12", 8, V4_SATTR_NEW, &a),
+			  NFS4ERR_ATTRNOTSUPP);
 }
 END_TEST
 
@@ -241,9 +253,15 @@ START_TEST(names_are_checked_before_anything_is_done)
 		const char *name;
 		uint32_t len, status;
 	} t[] = {
-		{"a", 1, NFS4_OK},          {"", 0, NFS4ERR_INVAL},      {".", 1, NFS4ERR_BADNAME},
-		{"..", 2, NFS4ERR_BADNAME}, {"...", 3, NFS4_OK},         {"a/b", 3, NFS4ERR_BADNAME},
-		{"a\0b", 3, NFS4ERR_BADNAME}, {"\xc3\xa4", 2, NFS4_OK},    {"\xc3", 1, NFS4ERR_INVAL},
+		{"a", 1, NFS4_OK},
+		{"", 0, NFS4ERR_INVAL},
+		{".", 1, NFS4ERR_BADNAME},
+		{"..", 2, NFS4ERR_BADNAME},
+		{"...", 3, NFS4_OK},
+		{"a/b", 3, NFS4ERR_BADNAME},
+		{"a\0b", 3, NFS4ERR_BADNAME},
+		{"\xc3\xa4", 2, NFS4_OK},
+		{"\xc3", 1, NFS4ERR_INVAL},
 		{"\xed\xa0\x80", 3, NFS4ERR_INVAL},
 	};
 	char name[300], out[NAME_MAX + 1];

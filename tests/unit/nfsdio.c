@@ -43,7 +43,8 @@ static void wait_for(struct outcome *o)
 }
 
 /* Loop index 0: io_uring where there is one; 1: threads; 2: inline. */
-static const enum nfsdio_engine engines[] = { NFSDIO_ENGINE_AUTO, NFSDIO_ENGINE_THREADS, NFSDIO_ENGINE_INLINE };
+static const enum nfsdio_engine engines[] = {NFSDIO_ENGINE_AUTO, NFSDIO_ENGINE_THREADS,
+					     NFSDIO_ENGINE_INLINE};
 
 static void setup(int i)
 {
@@ -98,8 +99,9 @@ START_TEST(every_mode_and_rule_round_trips)
 	setup(_i);
 	sem_init(&o.sem, 0, 0);
 	for (int m = 0; m < 3 * 3 * 4; m++) {
-		struct nfsdio_file_params p = { (enum nfsdio_mode)(m % 3), (enum nfsdio_mode)(m / 3 % 3),
-						(enum nfsdio_rule)(m / 9), 32768, 0 };
+		struct nfsdio_file_params p = {(enum nfsdio_mode)(m % 3),
+					       (enum nfsdio_mode)(m / 3 % 3),
+					       (enum nfsdio_rule)(m / 9), 32768, 0};
 		struct nfsdio_file *f;
 
 		ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, &p), 0);
@@ -163,7 +165,8 @@ START_TEST(refuses_what_cannot_be)
 	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, &bad), -EINVAL);
 	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, NULL), 0);
 	ck_assert_int_eq(nfsdio_read(f, &c, 1, 1ull << 63, on_done, NULL), -EINVAL);
-	ck_assert_int_eq(nfsdio_write(f, &c, (1 << 20) + 1, 0, NFSDIO_UNSTABLE, on_done, NULL), -EINVAL);
+	ck_assert_int_eq(nfsdio_write(f, &c, (1 << 20) + 1, 0, NFSDIO_UNSTABLE, on_done, NULL),
+			 -EINVAL);
 	ck_assert_int_eq(nfsdio_write(f, &c, 1, 0, (enum nfsdio_stable)9, on_done, NULL), -EINVAL);
 	ck_assert_int_eq(nfsdio_file_close(f), 0);
 	ck_assert_int_eq(nfsdio_file_close(NULL), 0);
@@ -199,7 +202,7 @@ END_TEST
 START_TEST(memory_may_come_in_pieces)
 {
 	static uint8_t mem[100000], back[100000];
-	struct iovec out[] = { { mem, 1 }, { mem + 1, 0 }, { mem + 1, 40000 }, { mem + 40001, 59999 } };
+	struct iovec out[] = {{mem, 1}, {mem + 1, 0}, {mem + 1, 40000}, {mem + 40001, 59999}};
 	struct iovec in[] = { { back, 65537 }, { back + 65537, 34463 } };
 	struct nfsdio_file *f;
 	struct outcome o;
@@ -313,7 +316,9 @@ static void on_chunk(void *arg, const struct nfsdio_result *r)
 	finished++;
 }
 
-/* Far more than max_bytes and the buffers allow: it waits, and all of it is done when free returns. */
+/*
+ * Far more than max_bytes and the buffers allow: it waits, and all of it is done when free returns.
+ */
 START_TEST(a_flood_waits_its_turn_and_free_waits_for_it)
 {
 	struct nfsdio_file *f;
@@ -324,8 +329,9 @@ START_TEST(a_flood_waits_its_turn_and_free_waits_for_it)
 	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, NULL), 0);
 	for (int i = 0; i < MANY; i++) {
 		memset(chunk[i], i * 7 + 1, CHUNK);
-		ck_assert_int_eq(nfsdio_write(f, chunk[i], CHUNK, (uint64_t)i * CHUNK, NFSDIO_UNSTABLE,
-					      on_chunk, NULL), 0);
+		ck_assert_int_eq(nfsdio_write(f, chunk[i], CHUNK, (uint64_t)i * CHUNK,
+					      NFSDIO_UNSTABLE, on_chunk, NULL),
+				 0);
 	}
 	if (nfsdio_file_close(f) == 0)
 		f = NULL; /* it was that quick */
@@ -372,7 +378,8 @@ static void *write_own_pieces(void *arg)
 		int at = i * THREADS + w->number;
 
 		memset(mem, at % 251 + 1, PIECE);
-		if (nfsdio_write(w->f, mem, PIECE, (uint64_t)at * PIECE, NFSDIO_UNSTABLE, on_own_thread, w) < 0)
+		if (nfsdio_write(w->f, mem, PIECE, (uint64_t)at * PIECE, NFSDIO_UNSTABLE,
+				 on_own_thread, w) < 0)
 			break;
 	}
 	free(mem);
@@ -381,7 +388,8 @@ static void *write_own_pieces(void *arg)
 
 START_TEST(inline_operations_of_many_threads_end_on_their_own)
 {
-	struct nfsdio_params p = { .engine = NFSDIO_ENGINE_INLINE, .max_io = 65536, .max_bytes = 100000 };
+	struct nfsdio_params p = {
+		.engine = NFSDIO_ENGINE_INLINE, .max_io = 65536, .max_bytes = 100000};
 	static struct writer w[THREADS];
 	static uint8_t back[PIECE];
 	struct outcome o;
@@ -429,20 +437,24 @@ static void write_again(void *arg, const struct nfsdio_result *r)
 
 	ck_assert_int_eq(r->res, (int)sizeof(x->mem));
 	if (--x->left > 0)
-		ck_assert_int_eq(nfsdio_write(x->f, x->mem, sizeof(x->mem), 1, NFSDIO_UNSTABLE, write_again, x), 0);
+		ck_assert_int_eq(nfsdio_write(x->f, x->mem, sizeof(x->mem), 1, NFSDIO_UNSTABLE,
+					      write_again, x),
+				 0);
 }
 
 /* Even when there is room for one alone. */
 START_TEST(an_inline_callback_may_start_the_next)
 {
-	struct nfsdio_params p = { .engine = NFSDIO_ENGINE_INLINE, .max_io = 4096, .max_bytes = 4096 };
+	struct nfsdio_params p = {
+		.engine = NFSDIO_ENGINE_INLINE, .max_io = 4096, .max_bytes = 4096};
 	static struct nest x = { .left = 50 };
 
 	setup(2);
 	nfsdio_free(n);
 	ck_assert_int_eq(nfsdio_new(&n, &p), 0);
 	ck_assert_int_eq(nfsdio_file_open(n, &x.f, path, O_RDWR, 0, NULL), 0);
-	ck_assert_int_eq(nfsdio_write(x.f, x.mem, sizeof(x.mem), 0, NFSDIO_UNSTABLE, write_again, &x), 0);
+	ck_assert_int_eq(
+		nfsdio_write(x.f, x.mem, sizeof(x.mem), 0, NFSDIO_UNSTABLE, write_again, &x), 0);
 	ck_assert_int_eq(x.left, 0);
 	ck_assert_int_eq(nfsdio_file_close(x.f), 0);
 	teardown();

@@ -71,8 +71,8 @@ START_TEST(quantiles_are_within_a_128th_of_the_sorted_list)
 	for (unsigned i = 0; i < sizeof share / sizeof *share; i++) {
 		uint64_t is = list[(unsigned)(share[i] * N) - 1], got = hist_quantile(&h, share[i]);
 
-		ck_assert_msg(got >= is && got - is <= is / 128 + 1, "share %g: %lu, not %lu", share[i],
-			      (unsigned long)got, (unsigned long)is);
+		ck_assert_msg(got >= is && got - is <= is / 128 + 1, "share %g: %lu, not %lu",
+			      share[i], (unsigned long)got, (unsigned long)is);
 	}
 	free(list);
 }

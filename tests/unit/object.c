@@ -268,7 +268,8 @@ static void look_up(const struct handle_key *k, struct root *r, int dirfd, const
 }
 
 /* Until it is old enough for its handle to be kept. */
-static void look_until_known(const struct handle_key *k, struct root *r, int dirfd, const char *name)
+static void look_until_known(const struct handle_key *k, struct root *r, int dirfd,
+			     const char *name)
 {
 	time_t deadline = time(NULL) + 20;
 	struct statx x;
@@ -276,7 +277,8 @@ static void look_until_known(const struct handle_key *k, struct root *r, int dir
 	struct fh fh;
 
 	while (!handle_glance(k, r, dirfd, name, &x, &fh)) {
-		ck_assert_msg(time(NULL) < deadline, "%s on %s is never known", name, r->probe.fstype);
+		ck_assert_msg(time(NULL) < deadline, "%s on %s is never known", name,
+			      r->probe.fstype);
 		look_up(k, r, dirfd, name, &st, &fh);
 		usleep(20000);
 	}
@@ -288,7 +290,8 @@ static void glance_agrees(const struct handle_key *k, struct root *r, int dirfd,
 	struct stat st;
 	struct fh seen, found;
 
-	ck_assert_msg(handle_glance(k, r, dirfd, name, &x, &seen), "%s on %s", name, r->probe.fstype);
+	ck_assert_msg(handle_glance(k, r, dirfd, name, &x, &seen), "%s on %s", name,
+		      r->probe.fstype);
 	look_up(k, r, dirfd, name, &st, &found);
 	ck_assert_uint_eq(seen.len, found.len);
 	ck_assert_mem_eq(seen.data, found.data, seen.len);

@@ -93,7 +93,7 @@ START_TEST(blocked_jobs_get_threads_of_their_own_up_to_the_limit)
 	pthread_barrier_init(&barrier, NULL, N);
 	ck_assert_int_eq(offload_new(&o, N), 0);
 	for (int i = 0; i < N; i++) {
-		j[i] = (struct job){ { run_together, { .done = on_done }, ring, NULL }, .left = &left };
+		j[i] = (struct job){{run_together, {.done = on_done}, ring, NULL}, .left = &left};
 		offload_submit(o, &j[i].job);
 	}
 	ring_run(ring, NULL, NULL);
@@ -113,7 +113,7 @@ START_TEST(every_job_starts_as_the_server)
 
 	ck_assert_int_eq(offload_new(&o, 1), 0);
 	for (int i = 0; i < 20; i++) {
-		j[i] = (struct job){ { run, { .done = on_done }, ring, NULL }, .as = c, .left = &left };
+		j[i] = (struct job){{run, {.done = on_done}, ring, NULL}, .as = c, .left = &left};
 		offload_submit(o, &j[i].job);
 	}
 	ring_run(ring, NULL, NULL);
@@ -159,7 +159,7 @@ START_TEST(threads_stay_on_the_cpus_they_are_given_whoever_starts_them)
 	ck_assert_int_eq(sched_setaffinity(0, sizeof(all), &all), 0);
 	pthread_barrier_init(&barrier, NULL, 2);
 	for (int i = 0; i < 2; i++) {
-		j[i] = (struct job){ { run_together, { .done = on_done }, ring, NULL }, .left = &left };
+		j[i] = (struct job){{run_together, {.done = on_done}, ring, NULL}, .left = &left};
 		offload_submit(o, &j[i].job);
 	}
 	ring_run(ring, NULL, NULL);
@@ -172,7 +172,7 @@ END_TEST
 
 START_TEST(verifier_changes_on_real_errors_only)
 {
-	static const int same[] = { -EAGAIN, -ESTALE, -EINTR }, other[] = { -EIO, -ENOSPC, -EDQUOT };
+	static const int same[] = {-EAGAIN, -ESTALE, -EINTR}, other[] = {-EIO, -ENOSPC, -EDQUOT};
 	struct verifier v, w;
 	uint64_t a;
 

@@ -21,7 +21,8 @@ static int top; /* real descriptor of the root directory */
 
 static void start(void)
 {
-	struct root_params p = { .path = rootpath, .id = 1, .state_dir = statepath, .force_path_mode = true };
+	struct root_params p = {
+		.path = rootpath, .id = 1, .state_dir = statepath, .force_path_mode = true};
 	const char *why;
 
 	ck_assert_msg(root_open(&root, &p, &why) == 0, "%s", why);
@@ -98,7 +99,8 @@ static void opens(const struct fh *fh, const char *path)
 
 static void moved(const char *olddir, const char *oldname, const char *newdir, const char *newname)
 {
-	int a = *olddir ? scratch_path(top, olddir) : dup(top), b = *newdir ? scratch_path(top, newdir) : dup(top);
+	int a = *olddir ? scratch_path(top, olddir) : dup(top),
+	    b = *newdir ? scratch_path(top, newdir) : dup(top);
 
 	ck_assert_int_eq(renameat(a, oldname, b, newname), 0);
 	handle_note_rename(root, a, oldname, b, newname);
@@ -161,7 +163,8 @@ START_TEST(works_on_overlayfs_also_after_copy_up)
 	ck_assert_int_eq(mkdir(opts, 0755), 0);
 	snprintf(merged, sizeof(merged), "%s/merged", dir);
 	ck_assert_int_eq(mkdir(merged, 0755), 0);
-	snprintf(opts, sizeof(opts), "lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work", dir, dir, dir);
+	snprintf(opts, sizeof(opts), "lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work", dir,
+		 dir, dir);
 	if (mount("overlay", merged, "overlay", 0, opts) < 0) {
 		end();
 		return; /* no overlayfs in this kernel */
@@ -566,7 +569,8 @@ static Suite *suite(void)
 	if (geteuid() == 0)
 		tcase_add_test(tc, works_without_any_privilege);
 	if (everyfs_able) {
-		tcase_add_loop_test(tc, every_kind_of_object_opens_also_after_a_restart, 0, EVERYFS);
+		tcase_add_loop_test(tc, every_kind_of_object_opens_also_after_a_restart, 0,
+				    EVERYFS);
 		tcase_add_test(tc, works_on_overlayfs_also_after_copy_up);
 	}
 	suite_add_tcase(s, tc);

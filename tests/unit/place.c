@@ -194,9 +194,29 @@ END_TEST
 START_TEST(what_is_no_wish_is_refused)
 {
 	static const char *const bad[] = {
-		"", "Auto", "on", "auto ", "netdev", "netdev:", "netdev:a/b", "netdev:..", "netdev:.",
-		"netdev:a b", "netdev:0123456789abcdef", "node", "node:", "node:,", "node:1,", "node:,1",
-		"node:-1", "node:1024", "node:99999999999999999999", "node:1-3", "node: 1", "0", "node:0x1",
+		"",
+		"Auto",
+		"on",
+		"auto ",
+		"netdev",
+		"netdev:",
+		"netdev:a/b",
+		"netdev:..",
+		"netdev:.",
+		"netdev:a b",
+		"netdev:0123456789abcdef",
+		"node",
+		"node:",
+		"node:,",
+		"node:1,",
+		"node:,1",
+		"node:-1",
+		"node:1024",
+		"node:99999999999999999999",
+		"node:1-3",
+		"node: 1",
+		"0",
+		"node:0x1",
 	};
 	struct place_wish w;
 

@@ -48,7 +48,8 @@ static bool loopback_up(void)
 
 static bool enter_namespaces(void)
 {
-	return unshare(CLONE_NEWNET | CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	return unshare(CLONE_NEWNET | CLONE_NEWNS) == 0 &&
+	       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
 	       mount("tmpfs", "/run", "tmpfs", 0, NULL) == 0 && loopback_up();
 }
 
@@ -110,11 +111,13 @@ START_TEST(ports_are_registered_and_taken_back)
 	struct portmap *p = portmap_start(entries, 2, PORTMAP_TCP | PORTMAP_TCP6, true);
 	const char *text = mappings_become(true);
 
-	ck_assert_msg(strstr(text, "100003    3   tcp  20490") && strstr(text, "100005    3   tcp  20491"), "%s",
-		      text);
+	ck_assert_msg(strstr(text, "100003    3   tcp  20490") &&
+			      strstr(text, "100005    3   tcp  20491"),
+		      "%s", text);
 	portmap_stop(p);
 	text = mappings_become(false);
-	ck_assert_msg(!strstr(text, "100003") && !strstr(text, "100005") && strstr(text, "100000"), "%s", text);
+	ck_assert_msg(!strstr(text, "100003") && !strstr(text, "100005") && strstr(text, "100000"),
+		      "%s", text);
 	stop_rpcbind(pid);
 }
 END_TEST
@@ -192,8 +195,9 @@ END_TEST
 
 START_TEST(nonsense_from_rpcbind_is_no_answer)
 {
-	static const char *const junk[] = {"HTTP/1.1 400 Bad Request\r\n\r\n", "\x80\x00\x00\x04zzzz",
-					   "\xff\xff\xff\xff", "\x00\x00\x00\x01x"};
+	static const char *const junk[] = {"HTTP/1.1 400 Bad Request\r\n\r\n",
+					   "\x80\x00\x00\x04zzzz", "\xff\xff\xff\xff",
+					   "\x00\x00\x00\x01x"};
 	static const size_t len[] = {28, 8, 4, 5};
 
 	for (int i = 0; i < 4; i++) {

@@ -56,9 +56,11 @@ START_TEST(tells_the_file_system_and_what_it_can)
 		ck_assert(!p.dontcache_read);
 		ck_assert(!p.dontcache_write);
 		/* O_DIRECT opens and writes there, but it is no direct I/O */
-		ck_assert_int_eq(probe_effective(&p, DIO_READ, DIO_MODE_DIRECT, &why), DIO_MODE_BUFFERED);
+		ck_assert_int_eq(probe_effective(&p, DIO_READ, DIO_MODE_DIRECT, &why),
+				 DIO_MODE_BUFFERED);
 		ck_assert_str_ne(why, "");
-		ck_assert_int_eq(probe_effective(&p, DIO_WRITE, DIO_MODE_DONTCACHE, &why), DIO_MODE_BUFFERED);
+		ck_assert_int_eq(probe_effective(&p, DIO_WRITE, DIO_MODE_DONTCACHE, &why),
+				 DIO_MODE_BUFFERED);
 		ck_assert_str_ne(why, "");
 	}
 	if (kernel_at_least(6, 13))
@@ -189,8 +191,10 @@ START_TEST(effective_mode_says_why_it_is_not_what_was_asked)
 			ck_assert_int_eq(probe_effective(&none, op, m, &why), DIO_MODE_BUFFERED);
 			ck_assert_int_eq(*why == 0, m == DIO_MODE_BUFFERED);
 		}
-	ck_assert_int_eq(probe_effective(&keeps, DIO_READ, DIO_MODE_DONTCACHE, &why), DIO_MODE_DONTCACHE);
-	ck_assert_int_eq(probe_effective(&keeps, DIO_WRITE, DIO_MODE_DONTCACHE, &why), DIO_MODE_BUFFERED);
+	ck_assert_int_eq(probe_effective(&keeps, DIO_READ, DIO_MODE_DONTCACHE, &why),
+			 DIO_MODE_DONTCACHE);
+	ck_assert_int_eq(probe_effective(&keeps, DIO_WRITE, DIO_MODE_DONTCACHE, &why),
+			 DIO_MODE_BUFFERED);
 	ck_assert_ptr_nonnull(strstr(why, "stay"));
 }
 END_TEST

@@ -59,7 +59,8 @@ START_TEST(an_export_in_another_is_below_it)
 
 	ck_assert_ptr_eq(walk(p, "srv", NULL)->export, &exports[1]);
 	ck_assert_ptr_eq(walk(p, "srv", "a")->export, &exports[0]);
-	ck_assert_ptr_eq(pseudo_of_export(p, &exports[0])->parent, pseudo_of_export(p, &exports[1]));
+	ck_assert_ptr_eq(pseudo_of_export(p, &exports[0])->parent,
+			 pseudo_of_export(p, &exports[1]));
 }
 END_TEST
 

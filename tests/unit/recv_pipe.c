@@ -69,7 +69,8 @@ START_TEST(payloads_come_whole_through_a_pipe_in_pieces_of_any_size)
 			play(0, pieces[i]);
 			check_all(3);
 			ck_assert_uint_eq(w.stats.payload_in_place, 0);
-			ck_assert_uint_eq(w.stats.payload_spliced + w.stats.payload_copied, 3 * LEN);
+			ck_assert_uint_eq(w.stats.payload_spliced + w.stats.payload_copied,
+					  3 * LEN);
 			ck_assert_uint_lt(w.stats.payload_copied, 3 * 10000 + 12);
 			ck_assert_uint_eq(w.stats.payload_unpiped, 0);
 			close_conn();
@@ -85,8 +86,10 @@ START_TEST(nothing_is_piped_before_a_write_was_seen_that_could_have_been)
 		enum dio_kind kind;
 		bool needs_buf;
 	} last[] = {
-		{RECEIVE_RECV, LEN, DIO_BUFFERED, false},   {RECEIVE_SPLICE, 4096, DIO_BUFFERED, false},
-		{RECEIVE_SPLICE, LEN, DIO_DIRECT, false},   {RECEIVE_SPLICE, LEN, DIO_DONTCACHE, false},
+		{RECEIVE_RECV, LEN, DIO_BUFFERED, false},
+		{RECEIVE_SPLICE, 4096, DIO_BUFFERED, false},
+		{RECEIVE_SPLICE, LEN, DIO_DIRECT, false},
+		{RECEIVE_SPLICE, LEN, DIO_DONTCACHE, false},
 		{RECEIVE_SPLICE, LEN, DIO_BUFFERED, true},
 	};
 

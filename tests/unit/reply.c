@@ -4,7 +4,11 @@
 
 /* Everything in favor of a splice. */
 static const struct reply_facts best = {
-	.want = REPLY_AUTO, .len = 1 << 20, .direct = true, .can_splice = true, .can_zerocopy = true,
+	.want = REPLY_AUTO,
+	.len = 1 << 20,
+	.direct = true,
+	.can_splice = true,
+	.can_zerocopy = true,
 };
 
 START_TEST(what_was_asked_for_is_done_whatever_the_size)

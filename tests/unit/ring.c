@@ -65,7 +65,8 @@ END_TEST
 
 static void sockets(int sv[2], bool nonblock)
 {
-	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | (nonblock ? SOCK_NONBLOCK : 0), 0, sv), 0);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | (nonblock ? SOCK_NONBLOCK : 0), 0, sv),
+			 0);
 }
 
 START_TEST(recv_waits_for_data_and_reports_eof)
@@ -138,7 +139,8 @@ END_TEST
 START_TEST(accepts_one_connection_at_a_time)
 {
 	for (int nonblock = 0; nonblock < 2; nonblock++) {
-		struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+		struct sockaddr_in a = {.sin_family = AF_INET,
+					.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 		socklen_t len = sizeof(a);
 		int l = socket(AF_INET, SOCK_STREAM | (nonblock ? SOCK_NONBLOCK : 0), 0);
 		struct wait w;
@@ -266,7 +268,8 @@ START_TEST(timers_removed_in_any_order_leave_the_others)
 
 	setup(_i);
 	for (int i = 0; i < N; i++)
-		ring_timeout(ring, &waiting(&w[i], &left)->op, (uint64_t)(1 + i * 37 % 50) * 1000000);
+		ring_timeout(ring, &waiting(&w[i], &left)->op,
+			     (uint64_t)(1 + i * 37 % 50) * 1000000);
 	for (int i = 0; i < N; i += 3)
 		ring_cancel(ring, &w[i * 7 % N].op);
 	ring_run(ring, NULL, NULL);

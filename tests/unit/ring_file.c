@@ -68,7 +68,8 @@ START_TEST(more_operations_than_the_queue_holds_all_complete)
 	ring = make(engines[_i], 8, 0);
 	for (int i = 0; i < N; i++) {
 		data[i] = (char)(i * 7);
-		ring_write(ring, &waiting(&w[i], &left)->op, fd, &data[i], 1, (uint64_t)i, 0, -1, NULL);
+		ring_write(ring, &waiting(&w[i], &left)->op, fd, &data[i], 1, (uint64_t)i, 0, -1,
+			   NULL);
 	}
 	ring_run(ring, NULL, NULL);
 	for (int i = 0; i < N; i++) {
@@ -102,7 +103,8 @@ START_TEST(write_as_another_clears_setuid_and_obeys_modes)
 	setup(_i);
 	for (int as_server = 1; as_server >= 0; as_server--) {
 		ck_assert_int_eq(fchmod(fd, 06755), 0);
-		ring_write(ring, &waiting(&w, NULL)->op, fd, "abc", 3, 0, 0, -1, as_server ? NULL : c);
+		ring_write(ring, &waiting(&w, NULL)->op, fd, "abc", 3, 0, 0, -1,
+			   as_server ? NULL : c);
 		ck_assert_int_eq(finish(&w), 3);
 		ck_assert_int_eq(fstat(fd, &st), 0);
 		ck_assert_uint_eq(st.st_mode & 07777, as_server ? 06755 : 0755);

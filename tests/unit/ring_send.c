@@ -86,8 +86,8 @@ START_TEST(a_header_and_a_file_through_a_pipe_arrive_whole)
 		ck_assert_int_eq(finish(&w), LEN);
 		pthread_create(&t, NULL, drain, (void *)all);
 		while (sent < all) {
-			ring_splice_out(ring, &waiting(&w, NULL)->op, sock, sent ? NULL : &msg, pipe_fd[0],
-					(uint32_t)(sent ? all - sent : LEN), false);
+			ring_splice_out(ring, &waiting(&w, NULL)->op, sock, sent ? NULL : &msg,
+					pipe_fd[0], (uint32_t)(sent ? all - sent : LEN), false);
 			ck_assert_int_gt(finish(&w), 0);
 			sent += (size_t)w.res;
 		}
@@ -172,14 +172,15 @@ START_TEST(a_stream_through_a_pipe_arrives_in_the_file)
 		pthread_create(&t, NULL, fill_socket, NULL);
 		while (done < LEN) {
 			if (in < LEN) {
-				ring_splice_recv(ring, &waiting(&w, NULL)->op, sock, pipe_fd[1], (uint32_t)(LEN - in));
+				ring_splice_recv(ring, &waiting(&w, NULL)->op, sock, pipe_fd[1],
+						 (uint32_t)(LEN - in));
 				if (finish(&w) != -ENOSPC) {
 					ck_assert_int_gt(w.res, 0);
 					in += (size_t)w.res;
 				}
 			}
-			ring_splice_write(ring, &waiting(&w, NULL)->op, fd, pipe_fd[0], (uint32_t)(in - done), 1000 + done,
-					  NULL);
+			ring_splice_write(ring, &waiting(&w, NULL)->op, fd, pipe_fd[0],
+					  (uint32_t)(in - done), 1000 + done, NULL);
 			ck_assert_int_gt(finish(&w), 0);
 			done += (size_t)w.res;
 		}

@@ -168,7 +168,8 @@ static Suite *suite(void)
 	if (geteuid() == 0)
 		tcase_add_test(tc, privileged_opens_handles_unprivileged_takes_paths);
 	if (everyfs_able)
-		tcase_add_loop_test(tc, on_unsupported_fail_refuses_what_cannot_be_done, 0, EVERYFS);
+		tcase_add_loop_test(tc, on_unsupported_fail_refuses_what_cannot_be_done, 0,
+				    EVERYFS);
 	suite_add_tcase(s, tc);
 	return s;
 }

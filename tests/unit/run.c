@@ -34,7 +34,9 @@ END_TEST
 START_TEST(the_command_is_told_port_and_export)
 {
 	setenv("NFSD_IO_PORT", "1", 1); /* of a server around this one */
-	ck_assert_int_eq(status_of("test \"$NFSD_IO_PORT\" = 4711 && test \"$NFSD_IO_EXPORT\" = '/srv/a b'"), 0);
+	ck_assert_int_eq(
+		status_of("test \"$NFSD_IO_PORT\" = 4711 && test \"$NFSD_IO_EXPORT\" = '/srv/a b'"),
+		0);
 }
 END_TEST
 
@@ -53,7 +55,8 @@ START_TEST(what_the_server_changed_of_itself_is_not_handed_on)
 	mask = umask(0);
 	ck_assert_uint_eq(mask, 0);
 	ck_assert_int_eq(status_of("test $(umask) = 0027"), 0);
-	snprintf(cmd, sizeof(cmd), "test $(ulimit -Sn) = %llu", (unsigned long long)before.rlim_cur);
+	snprintf(cmd, sizeof(cmd), "test $(ulimit -Sn) = %llu",
+		 (unsigned long long)before.rlim_cur);
 	ck_assert_int_eq(status_of(cmd), 0);
 	ck_assert_int_eq(status_of("kill -TERM $$; exit 0"), 128 + SIGTERM);
 	ck_assert_int_eq(status_of("kill -PIPE $$; exit 0"), 128 + SIGPIPE);

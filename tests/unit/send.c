@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Replies by every way their data may leave, over a kernel that takes as much or as little as the test says. */
+/*
+ * Replies by every way their data may leave, over a kernel that
+ * takes as much or as little as the test says.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

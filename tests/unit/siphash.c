@@ -3,7 +3,9 @@
 
 #include "tests/lib/unit.h"
 
-/* Of the bytes 00 01 02 ... under the key 00 01 ... 0f, by length: as published with the algorithm. */
+/*
+ * Of the bytes 00 01 02 ... under the key 00 01 ... 0f, by length: as published with the algorithm.
+ */
 static const uint64_t vectors[64] = {
 	0x726fdb47dd0e0e31, 0x74f839c593dc67fd, 0x0d6c8009d9a94f5a, 0x85676696d7fb7e2d,
 	0xcf2794e0277187b7, 0x18765564cd99a68d, 0xcbc9466e58fee3ce, 0xab0200f58b01d137,

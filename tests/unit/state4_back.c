@@ -96,7 +96,11 @@ static void end(int err, uint32_t accept, uint32_t status)
 static uint32_t sequence(void)
 {
 	static uint32_t at;
-	struct state4_call c = {.id = sid, .seqid = session->slots[0].seqid + 1, .nops = 1, .len = 100, .sum = ++at};
+	struct state4_call c = {.id = sid,
+				.seqid = session->slots[0].seqid + 1,
+				.nops = 1,
+				.len = 100,
+				.sum = ++at};
 	struct state4_turn t;
 
 	ck_assert_uint_eq(state4_session_turn(s, &c, &t), NFS4_OK);

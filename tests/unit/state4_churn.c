@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Clients come, work, reboot, leave, fall silent and are evicted, all at once: for the sanitizers. */
+/*
+ * Clients come, work, reboot, leave, fall silent and are evicted, all at once: for the sanitizers.
+ */
 #include "tests/lib/state4play.h"
 
 #include <pthread.h>
@@ -35,7 +37,8 @@ static void work(const uint8_t id[16], uint32_t *seed)
 			continue;
 		}
 		ran++;
-		state4_session_done(s, t.session, t.slot, t.client, NFS4_OK, (const uint8_t *)"reply", 5);
+		state4_session_done(s, t.session, t.slot, t.client, NFS4_OK,
+				    (const uint8_t *)"reply", 5);
 		state4_client_put(t.client);
 	}
 }

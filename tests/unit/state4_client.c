@@ -17,7 +17,8 @@ static void teardown(void)
 	state4_free(s);
 }
 
-static uint32_t set(const char *owner, const char *verf, uint32_t uid, clientid4 *id, uint8_t confirm[STATE4_VERF])
+static uint32_t set(const char *owner, const char *verf, uint32_t uid, clientid4 *id,
+		    uint8_t confirm[STATE4_VERF])
 {
 	struct state4_hello h = play_hello(owner, verf, uid, 0);
 
@@ -145,7 +146,8 @@ START_TEST(ids_of_another_start_are_stale)
 
 	ck_assert_uint_eq(find(0, true), NFS4ERR_STALE_CLIENTID);
 	ck_assert_uint_eq(confirm_as(0, confirm, 0), NFS4ERR_STALE_CLIENTID);
-	ck_assert_uint_eq(confirm_as((uint64_t)state4_boot(s) << 32 | 77, confirm, 0), NFS4ERR_STALE_CLIENTID);
+	ck_assert_uint_eq(confirm_as((uint64_t)state4_boot(s) << 32 | 77, confirm, 0),
+			  NFS4ERR_STALE_CLIENTID);
 	ck_assert_uint_eq(state4_client_destroy(s, 0), NFS4ERR_STALE_CLIENTID);
 }
 END_TEST
@@ -390,7 +392,8 @@ static Suite *suite(void)
 	tcase_add_test(t, an_unconfirmed_reboot_is_replaced_beside_the_confirmed_one);
 	tcase_add_test(t, another_principal_takes_the_name_of_a_client_only_without_state);
 	tcase_add_test(t, ids_of_another_start_are_stale);
-	tcase_add_loop_test(t, exchange_id_answers_by_what_is_recorded, 0, sizeof(exchanges) / sizeof(exchanges[0]));
+	tcase_add_loop_test(t, exchange_id_answers_by_what_is_recorded, 0,
+			    sizeof(exchanges) / sizeof(exchanges[0]));
 	tcase_add_test(t, an_update_of_nothing_is_noent);
 	tcase_add_test(t, a_rebooted_client_keeps_its_sessions_until_the_new_one_confirms);
 	tcase_add_test(t, a_client_with_state_or_sessions_is_busy);

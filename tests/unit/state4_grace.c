@@ -90,7 +90,8 @@ START_TEST(grace_ends_when_all_have_reclaimed)
 	ck_assert(!may_reclaim(a));
 	ck_assert_uint_eq(reclaim_complete(a), NFS4ERR_COMPLETE_ALREADY);
 	ck_assert(in_grace());
-	b = play_exchange(s, "b", "w", 0); /* rebooted meanwhile: nothing to reclaim, and it says so */
+	/* rebooted meanwhile: nothing to reclaim, and it says so */
+	b = play_exchange(s, "b", "w", 0);
 	ck_assert_uint_eq(reclaim_complete(b), NFS4_OK);
 	ck_assert(!in_grace());
 }
@@ -237,7 +238,8 @@ START_TEST(a_database_of_somebody_else_is_left_alone)
 	char cmd[512];
 
 	state4_free(s);
-	snprintf(cmd, sizeof(cmd), "rm -f '%s'/main.sqlite*; echo no database >'%s'/main.sqlite", dir, dir);
+	snprintf(cmd, sizeof(cmd), "rm -f '%s'/main.sqlite*; echo no database >'%s'/main.sqlite",
+		 dir, dir);
 	ck_assert_int_eq(system(cmd), 0);
 	s = play_start(dir, 0);
 	ck_assert_ptr_null(s->record);

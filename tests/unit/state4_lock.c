@@ -69,7 +69,8 @@ static struct state4_open *locker(struct state4_client *c, const char *name)
 
 static struct state4_conflict denied;
 
-static uint32_t set(struct state4_open *k, uint64_t offset, uint64_t length, enum state4_lock_kind kind)
+static uint32_t set(struct state4_open *k, uint64_t offset, uint64_t length,
+		    enum state4_lock_kind kind)
 {
 	struct state4_range g;
 	stateid4 id;
@@ -88,12 +89,16 @@ static int local(off_t start, off_t len, bool take)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = len};
+		struct flock l = {
+			.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = len};
 		int fd = open(path, O_RDWR);
 
 		if (take)
 			_exit(fcntl(fd, F_SETLK, &l) ? 1 : 0);
-		_exit(fcntl(fd, F_GETLK, &l) ? 100 : l.l_type == F_UNLCK ? 0 : l.l_type == F_RDLCK ? 1 : 2);
+		_exit(fcntl(fd, F_GETLK, &l) ? 100
+		      : l.l_type == F_UNLCK  ? 0
+		      : l.l_type == F_RDLCK  ? 1
+					     : 2);
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	return WEXITSTATUS(status);

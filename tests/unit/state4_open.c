@@ -15,7 +15,8 @@ static void setup(void)
 static void teardown(void)
 {
 	state4_lock(play_state);
-	struct state4_files *one = state4_held_drop(play_state, a), *two = state4_held_drop(play_state, b);
+	struct state4_files *one = state4_held_drop(play_state, a),
+			    *two = state4_held_drop(play_state, b);
 	state4_unlock(play_state);
 	state4_files_put(one);
 	state4_files_put(two);
@@ -105,8 +106,8 @@ START_TEST(a_client_has_no_more_opens_than_it_may)
 }
 END_TEST
 
-static uint32_t io(uint32_t minor, struct state4_client *c, uint8_t fh, const stateid4 *id, enum state4_use use,
-		   bool *has_file)
+static uint32_t io(uint32_t minor, struct state4_client *c, uint8_t fh, const stateid4 *id,
+		   enum state4_use use, bool *has_file)
 {
 	struct req *r = play_req(minor, minor ? c : NULL, fh);
 	struct file *file;
@@ -163,10 +164,13 @@ START_TEST(special_stateids_respect_deny)
 		state4_lock(play_state);
 		o = play_open(a, "one", 1, 1, deny);
 		state4_unlock(play_state);
-		ck_assert_uint_eq(io(0, b, 1, &zero, STATE4_READ, &has_file), deny & 1 ? NFS4ERR_LOCKED : NFS4_OK);
-		ck_assert_uint_eq(io(0, b, 1, &zero, STATE4_WRITE, &has_file), deny & 2 ? NFS4ERR_LOCKED : NFS4_OK);
+		ck_assert_uint_eq(io(0, b, 1, &zero, STATE4_READ, &has_file),
+				  deny & 1 ? NFS4ERR_LOCKED : NFS4_OK);
+		ck_assert_uint_eq(io(0, b, 1, &zero, STATE4_WRITE, &has_file),
+				  deny & 2 ? NFS4ERR_LOCKED : NFS4_OK);
 		ck_assert_uint_eq(io(0, b, 1, &ones, STATE4_READ, &has_file), NFS4_OK);
-		ck_assert_uint_eq(io(0, b, 1, &ones, STATE4_WRITE, &has_file), deny & 2 ? NFS4ERR_LOCKED : NFS4_OK);
+		ck_assert_uint_eq(io(0, b, 1, &ones, STATE4_WRITE, &has_file),
+				  deny & 2 ? NFS4ERR_LOCKED : NFS4_OK);
 		ck_assert_uint_eq(io(0, b, 2, &zero, STATE4_WRITE, &has_file), NFS4_OK);
 		ck_assert(!has_file);
 		state4_lock(play_state);

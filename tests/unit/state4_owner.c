@@ -36,8 +36,12 @@ static struct state4_owner *owner(const char *name, uint32_t seqid)
 	return w;
 }
 
-/* One request: its result is `body` behind the status.  What is answered, and in *got with which bytes. */
-static uint32_t ask(struct state4_owner *w, uint32_t op, uint32_t seqid, uint32_t status, const char *body, char *got)
+/*
+ * One request: its result is `body` behind the status.  What
+ * is answered, and in *got with which bytes.
+ */
+static uint32_t ask(struct state4_owner *w, uint32_t op, uint32_t seqid, uint32_t status,
+		    const char *body, char *got)
 {
 	struct req *r = play_req(0, a, 1);
 	struct state4_seq seq;
@@ -103,12 +107,24 @@ START_TEST(statuses_of_the_rfc_leave_the_sequence)
 		uint32_t status;
 		bool moves;
 	} rows[] = {
-		{NFS4_OK, true},		 {NFS4ERR_NOENT, true},		{NFS4ERR_ACCESS, true},
-		{NFS4ERR_SHARE_DENIED, true},	 {NFS4ERR_GRACE, true},		{NFS4ERR_DELAY, true},
-		{NFS4ERR_OLD_STATEID, true},	 {NFS4ERR_OPENMODE, true},	{NFS4ERR_EXPIRED, true},
-		{NFS4ERR_INVAL, true},		 {NFS4ERR_DENIED, true},	{NFS4ERR_STALE_CLIENTID, false},
-		{NFS4ERR_STALE_STATEID, false},	 {NFS4ERR_BAD_STATEID, false},	{NFS4ERR_BAD_SEQID, false},
-		{NFS4ERR_BADXDR, false},	 {NFS4ERR_RESOURCE, false},	{NFS4ERR_NOFILEHANDLE, false},
+		{NFS4_OK, true},
+		{NFS4ERR_NOENT, true},
+		{NFS4ERR_ACCESS, true},
+		{NFS4ERR_SHARE_DENIED, true},
+		{NFS4ERR_GRACE, true},
+		{NFS4ERR_DELAY, true},
+		{NFS4ERR_OLD_STATEID, true},
+		{NFS4ERR_OPENMODE, true},
+		{NFS4ERR_EXPIRED, true},
+		{NFS4ERR_INVAL, true},
+		{NFS4ERR_DENIED, true},
+		{NFS4ERR_STALE_CLIENTID, false},
+		{NFS4ERR_STALE_STATEID, false},
+		{NFS4ERR_BAD_STATEID, false},
+		{NFS4ERR_BAD_SEQID, false},
+		{NFS4ERR_BADXDR, false},
+		{NFS4ERR_RESOURCE, false},
+		{NFS4ERR_NOFILEHANDLE, false},
 		{NFS4ERR_MOVED, false},
 	};
 
@@ -119,7 +135,8 @@ START_TEST(statuses_of_the_rfc_leave_the_sequence)
 		ck_assert_uint_eq(ask(w, OP_OPEN, 5, rows[i].status, NULL, got), rows[i].status);
 		ck_assert_msg(w->seqid == (rows[i].moves ? 6 : 5), "status %u", rows[i].status);
 		/* The same again: a replay, or the first answer that is kept. */
-		ck_assert_uint_eq(ask(w, OP_OPEN, 5, NFS4_OK, "done", got), rows[i].moves ? rows[i].status : NFS4_OK);
+		ck_assert_uint_eq(ask(w, OP_OPEN, 5, NFS4_OK, "done", got),
+				  rows[i].moves ? rows[i].status : NFS4_OK);
 		state4_lock(play_state);
 		state4_owner_drop(play_state, w);
 		state4_unlock(play_state);
@@ -198,14 +215,17 @@ START_TEST(a_closed_stateid_is_found_for_its_close_alone)
 	state4_open_drop(play_state, o, true, &dead);
 	ck_assert_uint_eq(state4_id_find(play_state, v4(r), &id, STATE4_OPEN | STATE4_LOCK, &found),
 			  NFS4ERR_BAD_STATEID);
-	ck_assert_uint_eq(state4_id_find(play_state, v4(r), &id, STATE4_OPEN | STATE4_CLOSED, &found), NFS4_OK);
+	ck_assert_uint_eq(
+		state4_id_find(play_state, v4(r), &id, STATE4_OPEN | STATE4_CLOSED, &found),
+		NFS4_OK);
 	ck_assert_ptr_eq(found, o);
 	state4_unlock(play_state);
 	ck_assert_ptr_null(dead);
 	/* The owner's next request ends that. */
 	ck_assert_uint_eq(ask(w, OP_OPEN, w->seqid, NFS4_OK, "open", got), NFS4_OK);
 	state4_lock(play_state);
-	ck_assert_uint_eq(state4_id_find(play_state, v4(r), &id, STATE4_CLOSED, &found), NFS4ERR_BAD_STATEID);
+	ck_assert_uint_eq(state4_id_find(play_state, v4(r), &id, STATE4_CLOSED, &found),
+			  NFS4ERR_BAD_STATEID);
 	state4_unlock(play_state);
 	play_req_free(r);
 }

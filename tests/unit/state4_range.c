@@ -127,7 +127,8 @@ static bool is_model(const uint8_t model[BYTES])
 			return false;
 	for (unsigned i = 0; i + 1 < ranges.n; i++)
 		if (ranges.v[i].last >= ranges.v[i + 1].first ||
-		    (ranges.v[i].write == ranges.v[i + 1].write && ranges.v[i].last + 1 == ranges.v[i + 1].first))
+		    (ranges.v[i].write == ranges.v[i + 1].write &&
+		     ranges.v[i].last + 1 == ranges.v[i + 1].first))
 			return false;
 	return true;
 }
@@ -161,7 +162,8 @@ START_TEST(random_operations_are_those_of_a_byte_map)
 			a = b;
 			b = t;
 		}
-		ck_assert(conflicts_agree(model, a, b, false) && conflicts_agree(model, a, b, true));
+		ck_assert(conflicts_agree(model, a, b, false) &&
+			  conflicts_agree(model, a, b, true));
 		set(a, real(b), kind);
 		/* Bytes between the model's last two are never asked for singly. */
 		memset(model + a, kind, b - a + 1);

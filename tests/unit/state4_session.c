@@ -21,7 +21,8 @@ static void teardown(void)
 
 static struct state4_call call_of(uint32_t seqid, uint32_t slot)
 {
-	struct state4_call c = {.id = sid, .seqid = seqid, .slot = slot, .nops = 2, .len = 200, .sum = 1};
+	struct state4_call c = {
+		.id = sid, .seqid = seqid, .slot = slot, .nops = 2, .len = 200, .sum = 1};
 
 	return c;
 }
@@ -83,7 +84,10 @@ static uint32_t prepare(enum slot_state st, uint32_t from, struct state4_turn *r
 	if (st == RUNNING)
 		*running = t;
 	else
-		done(&t, NFS4ERR_NOENT, st == OVER_CACHED ? "body" : st == OVER_LARGE ? large : NULL);
+		done(&t, NFS4ERR_NOENT,
+		     st == OVER_CACHED  ? "body"
+		     : st == OVER_LARGE ? large
+					: NULL);
 	return from;
 }
 

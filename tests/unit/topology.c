@@ -47,7 +47,8 @@ static void node(int n, const char *cpus, unsigned kib, const char *distance)
 
 	put(cpus, "devices/system/node/node%d/cpulist", n);
 	put(distance, "devices/system/node/node%d/distance", n);
-	snprintf(text, sizeof(text), "Node %d MemTotal:       %u kB\nNode %d MemFree: 1 kB\n", n, kib, n);
+	snprintf(text, sizeof(text), "Node %d MemTotal:       %u kB\nNode %d MemFree: 1 kB\n", n,
+		 kib, n);
 	put(text, "devices/system/node/node%d/meminfo", n);
 }
 
@@ -89,8 +90,12 @@ static void teardown(void)
 	scratch_remove(sys);
 }
 
-/* "0 4/0 1 5/1": CPUs in the order of the workers, and the memory node behind a slash when it is another. */
-static const char *placed(const char *numa, unsigned workers, char (*netdevs)[IF_NAMESIZE], unsigned n)
+/*
+ * "0 4/0 1 5/1": CPUs in the order of the workers, and the
+ * memory node behind a slash when it is another.
+ */
+static const char *placed(const char *numa, unsigned workers, char (*netdevs)[IF_NAMESIZE],
+			  unsigned n)
 {
 	struct placement_wish wish = {numa, workers, netdevs, n};
 	static char text[256];
@@ -99,9 +104,11 @@ static const char *placed(const char *numa, unsigned workers, char (*netdevs)[IF
 	placement_make(&p, &src, &wish, at, near, 64);
 	*text = '\0';
 	for (unsigned i = 0; i < p.n; i++) {
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d", i ? " " : "", at[i].cpu);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d", i ? " " : "",
+					at[i].cpu);
 		if (at[i].mem_node != at[i].node)
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "/%d", at[i].mem_node);
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "/%d",
+						at[i].mem_node);
 	}
 	return text;
 }
@@ -293,7 +300,8 @@ END_TEST
 
 START_TEST(the_owner_of_an_address_is_found)
 {
-	struct sockaddr_in loop = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in loop = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	struct sockaddr_storage a[2] = {0};
 	char names[8][IF_NAMESIZE], all[8][IF_NAMESIZE];
 	struct ifaddrs *list, *i;
@@ -305,8 +313,8 @@ START_TEST(the_owner_of_an_address_is_found)
 	n = netdev_owners(&a[0], 1, all, 8);
 	ck_assert_int_eq(getifaddrs(&list), 0);
 	for (i = list; i; i = i->ifa_next) {
-		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET || i->ifa_flags & IFF_LOOPBACK ||
-		    !(i->ifa_flags & IFF_UP))
+		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET ||
+		    i->ifa_flags & IFF_LOOPBACK || !(i->ifa_flags & IFF_UP))
 			continue;
 		memcpy(&a[0], i->ifa_addr, sizeof(struct sockaddr_in));
 		ck_assert_uint_eq(netdev_owners(a, 2, names, 8), 1);

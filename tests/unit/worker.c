@@ -69,7 +69,11 @@ void req_dispatch(struct req *r)
 }
 
 void req_retire(struct req *r) { buf_return(r->payload); }
-int req_payload_unpipe(struct req *r, struct buf *b, uint64_t offset) { (void)r, (void)b, (void)offset; return -EIO; }
+int req_payload_unpipe(struct req *r, struct buf *b, uint64_t offset)
+{
+	(void)r, (void)b, (void)offset;
+	return -EIO;
+}
 void req_owner_fini(struct req_owner *o) { (void)o; }
 void req_set_state(struct req *r, enum req_state s) { r->state = s; }
 void drc_settle(struct drc *d, uint64_t conn) { (void)d, (void)conn; }
@@ -128,7 +132,8 @@ static struct proto_env env = {
 static void start(enum ring_engine engine, unsigned max)
 {
 	struct port_params pp = {.hosts = (char *[]){"127.0.0.1"}, .nhosts = 1};
-	struct port_service s = {.workers = workers, .nworkers = NWORKERS, .max_connections = max, .env = &env};
+	struct port_service s = {
+		.workers = workers, .nworkers = NWORKERS, .max_connections = max, .env = &env};
 	char why[256] = "";
 	unsigned i;
 	int ret;
@@ -140,8 +145,13 @@ static void start(enum ring_engine engine, unsigned max)
 	ck_assert_msg(ret > 0, "%s", why);
 	number = (uint16_t)ret;
 	for (i = 0; i < NWORKERS; i++) {
-		struct worker_params p = {.number = i, .cpu = -1, .node = -1, .engine = engine, .env = &env,
-					  .conns = conns, .pool_bytes = 8 << 20};
+		struct worker_params p = {.number = i,
+					  .cpu = -1,
+					  .node = -1,
+					  .engine = engine,
+					  .env = &env,
+					  .conns = conns,
+					  .pool_bytes = 8 << 20};
 
 		ck_assert_int_eq(worker_new(&workers[i], &p), 0);
 	}
@@ -432,7 +442,9 @@ START_TEST(out_of_descriptors_new_connections_wait_and_the_thread_sleeps)
 	poll(fd[0] >= 0 ? &(struct pollfd){.fd = fd[0], .events = POLLIN} : NULL, 1, 300);
 	clock_gettime(clock, &after);
 	ck_assert_uint_gt(shed, 0);
-	ck_assert_int_lt((after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000, 100);
+	ck_assert_int_lt((after.tv_sec - before.tv_sec) * 1000 +
+				 (after.tv_nsec - before.tv_nsec) / 1000000,
+			 100);
 	while (n)
 		close(fill[--n]);
 	for (i = 0; i < 4; i++) {
@@ -498,7 +510,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(tc, connections_over_the_limit_are_closed, 0, 2);
 	tcase_add_loop_test(tc, a_silent_reader_does_not_hold_up_others_or_the_end, 0, 2);
 	tcase_add_loop_test(tc, draining_answers_what_runs, 0, 2);
-	tcase_add_loop_test(tc, out_of_descriptors_new_connections_wait_and_the_thread_sleeps, 0, 2);
+	tcase_add_loop_test(tc, out_of_descriptors_new_connections_wait_and_the_thread_sleeps, 0,
+			    2);
 	tcase_add_test(tc, a_port_in_use_names_its_holder);
 	tcase_add_test(tc, every_address_is_listened_on_at_the_same_free_port);
 	suite_add_tcase(s, tc);

@@ -71,7 +71,8 @@ static void write_at(uint32_t len, const struct cred *cred, const int *answers, 
 }
 
 #define WRITE_AT(len, ...)                                                                         \
-	write_at(len, NULL, (const int[]){ __VA_ARGS__ }, sizeof((const int[]){ __VA_ARGS__ }) / sizeof(int))
+	write_at(len, NULL, (const int[]){__VA_ARGS__},                                            \
+		 sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
 
 START_TEST(it_is_written_whole_as_the_caller)
 {
