@@ -14,7 +14,10 @@
 
 /* string<max>; decoding: *s is malloc'd and NUL-terminated, freed by XDR_FREE. */
 bool_t bounded_string(XDR *x, char **s, u_int max);
-/* opaque<max>; decoding: *val is malloc'd, never NULL (so that memcpy and memcmp may have it), freed by XDR_FREE. */
+/*
+ * opaque<max>; decoding: *val is malloc'd, never NULL (so that
+ * memcpy and memcmp may have it), freed by XDR_FREE.
+ */
 bool_t bounded_bytes(XDR *x, char **val, u_int *len, u_int max);
 /*
  * A set of bits, uint32_t<>, of which `max` words are kept in val[].  Decoding: more of them must

@@ -19,7 +19,8 @@ static struct config_item params[] = {
 	CONF_ITEM_TOKEN("Engine", NFSDIO_ENGINE_INLINE, engines, plugin_conf, engine),
 	CONF_ITEM_UI32("Threads", 0, 64, 0, plugin_conf, threads),
 	CONF_ITEM_UI32("Max_Files", 0, 1 << 20, 0, plugin_conf, max_files),
-	CONF_ITEM_UI64("Max_In_Flight", 1 << 20, (uint64_t)1 << 40, 32 << 20, plugin_conf, max_in_flight),
+	CONF_ITEM_UI64("Max_In_Flight", 1 << 20, (uint64_t)1 << 40, 32 << 20, plugin_conf,
+		       max_in_flight),
 	CONF_ITEM_UI64("Keep_Memory", 0, (uint64_t)1 << 40, 64 << 20, plugin_conf, keep_memory),
 	CONF_ITEM_PATH("Control_Socket", 1, 107, NULL, plugin_conf, control_socket),
 	CONFIG_EOL,
@@ -74,7 +75,8 @@ static struct nfsdio *make_engine(void)
 	int ret = nfsdio_new(&n, &p);
 
 	if (ret < 0) {
-		LogCrit(COMPONENT_FSAL, "NFSDIO: no I/O engine (%s): FSAL VFS does the I/O", strerror(-ret));
+		LogCrit(COMPONENT_FSAL, "NFSDIO: no I/O engine (%s): FSAL VFS does the I/O",
+			strerror(-ret));
 		return NULL;
 	}
 	LogEvent(COMPONENT_FSAL, "NFSDIO: %s", nfsdio_engine(n));
@@ -123,7 +125,10 @@ MODULE_INIT void plugin_load(void)
 	plugin.module.m_ops.init_config = init_config;
 }
 
-/* The code stays (-z nodelete): VFS's table of operations points to it as long as the process lives. */
+/*
+ * The code stays (-z nodelete): VFS's table of operations
+ * points to it as long as the process lives.
+ */
 MODULE_FINI void plugin_unload(void);
 MODULE_FINI void plugin_unload(void)
 {

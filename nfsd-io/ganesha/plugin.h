@@ -31,7 +31,10 @@ struct plugin {
 };
 extern struct plugin plugin;
 
-/* The library's instance, made by the first who asks: after ganesha has given up capabilities.  NULL: it cannot be. */
+/*
+ * The library's instance, made by the first who asks: after
+ * ganesha has given up capabilities.  NULL: it cannot be.
+ */
 struct nfsdio *plugin_engine(void);
 
 /* An export served through us. */
@@ -43,13 +46,16 @@ struct plugin_export {
 	int (*open)(struct vfs_fsal_obj_handle *obj, int flags, fsal_errors_t *err);
 	struct nfsdio_file_params params; /* under the table's lock */
 	_Atomic unsigned generation;	  /* of params */
-	struct nfsdio_stats closed;	  /* counters of files no longer open, under the table's lock */
+	/* counters of files no longer open, under the table's lock */
+	struct nfsdio_stats closed;
 };
 
-fsal_status_t plugin_export_create(struct fsal_module *module, void *node, struct config_error_type *err,
+fsal_status_t plugin_export_create(struct fsal_module *module, void *node,
+				   struct config_error_type *err,
 				   const struct fsal_up_vector *up_ops);
-fsal_status_t plugin_export_update(struct fsal_module *module, void *node, struct config_error_type *err,
-				   struct fsal_export *original, struct fsal_module *super);
+fsal_status_t plugin_export_update(struct fsal_module *module, void *node,
+				   struct config_error_type *err, struct fsal_export *original,
+				   struct fsal_module *super);
 /* NULL: not ours.  Valid as long as a request of that export is under way. */
 struct plugin_export *plugin_export_find(const struct fsal_export *exp);
 /* Modes, and which generation of them. */
@@ -75,7 +81,8 @@ void plugin_io_verifier(struct fsal_export *exp, struct gsh_buffdesc *out);
 struct plugin_file {
 	struct plugin_file *next;
 	struct fsal_obj_handle *obj;
-	struct plugin_export *by; /* whose modes it has, and who gets its counters; NULL: none, or gone */
+	/* whose modes it has, and who gets its counters; NULL: none, or gone */
+	struct plugin_export *by;
 	unsigned generation;	  /* of these modes */
 	struct nfsdio_file *f;	  /* NULL: not open */
 	int fd, direct_fd;
@@ -90,14 +97,16 @@ struct plugin_file {
  * Start an operation on `obj` with the modes of `x`: opens it where need be,
  * waits for who is alone with it.  0 or -errno (-EMFILE: all descriptors are in use).
  */
-int plugin_file_begin(struct plugin_file **out, struct fsal_obj_handle *obj, struct plugin_export *x,
-		      bool write);
+int plugin_file_begin(struct plugin_file **out, struct fsal_obj_handle *obj,
+		      struct plugin_export *x, bool write);
 /* Any thread. */
 void plugin_file_end(struct plugin_file *pf);
 /* Alone with `obj`: all operations are over, none begins before plugin_file_readmit(). */
 struct plugin_file *plugin_file_exclude(struct fsal_obj_handle *obj);
 void plugin_file_readmit(struct plugin_file *pf);
-/* When its operations are over: sync what is not, close.  `forget`: the object is about to be gone. */
+/*
+ * When its operations are over: sync what is not, close.  `forget`: the object is about to be gone.
+ */
 void plugin_file_close(struct fsal_obj_handle *obj, bool forget);
 /* `x` is about to be gone. */
 void plugin_file_orphan(struct plugin_export *x);

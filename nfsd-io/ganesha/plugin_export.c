@@ -116,14 +116,15 @@ static fsal_status_t adopt(struct fsal_export *exp, fsal_status_t st, struct fsa
 {
 	if (FSAL_IS_ERROR(st) || plugin_ops_replace(*obj, exp) == 0)
 		return st;
-	LogCrit(COMPONENT_FSAL, "NFSDIO: this FSAL VFS was built with other options than its sources say by default");
+	LogCrit(COMPONENT_FSAL, "NFSDIO: this FSAL VFS was built with other options than its "
+				"sources say by default");
 	(*obj)->obj_ops->release(*obj);
 	*obj = NULL;
 	return fsalstat(ERR_FSAL_NOTSUPP, ENOTSUP);
 }
 
-static fsal_status_t lookup_path(struct fsal_export *exp, const char *path, struct fsal_obj_handle **obj,
-				 struct fsal_attrlist *attrs)
+static fsal_status_t lookup_path(struct fsal_export *exp, const char *path,
+				 struct fsal_obj_handle **obj, struct fsal_attrlist *attrs)
 {
 	return adopt(exp, plugin_export_find(exp)->saved.lookup_path(exp, path, obj, attrs), obj);
 }
@@ -201,12 +202,13 @@ static struct fsal_module *read_args(void *node, struct config_error_type *err, 
 
 static void log_modes(const char *what, const struct plugin_export *x)
 {
-	LogEvent(COMPONENT_FSAL, "NFSDIO: export %u %s: read %s, write %s, rule %s", x->exp->export_id, what,
-		 plugin_mode_name(x->params.read_mode), plugin_mode_name(x->params.write_mode),
-		 plugin_rule_name(x->params.rule));
+	LogEvent(COMPONENT_FSAL, "NFSDIO: export %u %s: read %s, write %s, rule %s",
+		 x->exp->export_id, what, plugin_mode_name(x->params.read_mode),
+		 plugin_mode_name(x->params.write_mode), plugin_rule_name(x->params.rule));
 }
 
-fsal_status_t plugin_export_create(struct fsal_module *module, void *node, struct config_error_type *err,
+fsal_status_t plugin_export_create(struct fsal_module *module, void *node,
+				   struct config_error_type *err,
 				   const struct fsal_up_vector *up_ops)
 {
 	struct plugin_export *x;
@@ -219,15 +221,16 @@ fsal_status_t plugin_export_create(struct fsal_module *module, void *node, struc
 	if (!vfs)
 		return fsalstat(ERR_FSAL_INVAL, EINVAL);
 	x = calloc(1, sizeof(*x));
-	st = x ? vfs->m_ops.create_export(vfs, a.below.fsal_node, err, up_ops) : fsalstat(ERR_FSAL_NOMEM, ENOMEM);
+	st = x ? vfs->m_ops.create_export(vfs, a.below.fsal_node, err, up_ops)
+	       : fsalstat(ERR_FSAL_NOMEM, ENOMEM);
 	if (FSAL_IS_ERROR(st)) {
 		free(x);
 	} else {
 		x->exp = op_ctx->fsal_export;
 		x->path = strdup(CTX_FULLPATH(op_ctx));
 		x->params = a.p;
-		x->open = (int (*)(struct vfs_fsal_obj_handle *, int, fsal_errors_t *))dlsym(vfs->dl_handle,
-											    "vfs_fsal_open");
+		x->open = (int (*)(struct vfs_fsal_obj_handle *, int, fsal_errors_t *))dlsym(
+			vfs->dl_handle, "vfs_fsal_open");
 		take_over(x);
 		log_modes("added", x);
 	}
@@ -235,8 +238,9 @@ fsal_status_t plugin_export_create(struct fsal_module *module, void *node, struc
 	return st;
 }
 
-fsal_status_t plugin_export_update(struct fsal_module *module, void *node, struct config_error_type *err,
-				   struct fsal_export *original, struct fsal_module *super)
+fsal_status_t plugin_export_update(struct fsal_module *module, void *node,
+				   struct config_error_type *err, struct fsal_export *original,
+				   struct fsal_module *super)
 {
 	struct plugin_export *x = plugin_export_find(original);
 	struct fsal_module *vfs;
@@ -245,7 +249,8 @@ fsal_status_t plugin_export_update(struct fsal_module *module, void *node, struc
 
 	(void)module;
 	if (!x) {
-		LogCrit(COMPONENT_FSAL, "NFSDIO: an export becomes or ceases to be ours by a restart only");
+		LogCrit(COMPONENT_FSAL,
+			"NFSDIO: an export becomes or ceases to be ours by a restart only");
 		return fsalstat(ERR_FSAL_INVAL, EINVAL);
 	}
 	vfs = read_args(node, err, &a);

@@ -115,13 +115,17 @@ static int vfs_open(struct plugin_file *pf, struct plugin_export *x, int flags)
 	return x->open(plugin_vfs_of(pf->obj), flags | O_CLOEXEC | O_NOCTTY, &unused);
 }
 
-/* For writing too, so that one pair of descriptors serves all; to read what cannot be written, for reading. */
+/*
+ * For writing too, so that one pair of descriptors serves all;
+ * to read what cannot be written, for reading.
+ */
 static int open_fds_of(struct plugin_file *pf, struct plugin_export *x, bool write)
 {
 	int access = O_RDWR;
 
 	pf->fd = vfs_open(pf, x, access);
-	if (!write && (pf->fd == -EROFS || pf->fd == -ETXTBSY || pf->fd == -EPERM || pf->fd == -EACCES)) {
+	if (!write &&
+	    (pf->fd == -EROFS || pf->fd == -ETXTBSY || pf->fd == -EPERM || pf->fd == -EACCES)) {
 		access = O_RDONLY;
 		pf->fd = vfs_open(pf, x, access);
 	}
@@ -182,7 +186,10 @@ static struct plugin_file *idle(struct bucket *b)
 	return pf;
 }
 
-/* Close one file that is idle.  The caller holds no lock, and is alone with at most one file, which is not open. */
+/*
+ * Close one file that is idle.  The caller holds no lock, and
+ * is alone with at most one file, which is not open.
+ */
 static bool shed(void)
 {
 	for (unsigned i = 0; i < SHED_ROUNDS * BUCKETS; i++) {
@@ -231,8 +238,8 @@ static int make_suit(struct plugin_file *pf, struct plugin_export *x, bool write
 	return ret;
 }
 
-int plugin_file_begin(struct plugin_file **out, struct fsal_obj_handle *obj, struct plugin_export *x,
-		      bool write)
+int plugin_file_begin(struct plugin_file **out, struct fsal_obj_handle *obj,
+		      struct plugin_export *x, bool write)
 {
 	struct bucket *b = bucket_of(obj);
 	struct plugin_file *pf;

@@ -17,7 +17,8 @@ struct call {
 	void *caller;
 	struct gsh_export *gsh; /* counted */
 	struct fsal_export *exp;
-	struct req_op_context *ctx; /* the request's, which waits for us; inline: this very thread's */
+	/* the request's, which waits for us; inline: this very thread's */
+	struct req_op_context *ctx;
 };
 
 /* Descriptors are short: the client shall come again, others close theirs meanwhile. */
@@ -100,11 +101,12 @@ static void on_write(void *arg, const struct nfsdio_result *r)
 }
 
 /* The share reservations allow it, the file is open, and a call stands for it; else the failure. */
-static fsal_status_t call_new(struct call **out, struct plugin_export *x, struct fsal_obj_handle *obj,
-			      bool bypass, fsal_async_cb done, struct fsal_io_arg *arg, void *caller,
-			      bool write)
+static fsal_status_t call_new(struct call **out, struct plugin_export *x,
+			      struct fsal_obj_handle *obj, bool bypass, fsal_async_cb done,
+			      struct fsal_io_arg *arg, void *caller, bool write)
 {
-	fsal_status_t st = plugin_check_share(obj, bypass, arg->state, write ? FSAL_O_WRITE : FSAL_O_READ);
+	fsal_status_t st =
+		plugin_check_share(obj, bypass, arg->state, write ? FSAL_O_WRITE : FSAL_O_READ);
 	struct call *c;
 	int ret;
 
@@ -113,8 +115,13 @@ static fsal_status_t call_new(struct call **out, struct plugin_export *x, struct
 	c = malloc(sizeof(*c));
 	if (!c)
 		return status_of(-ENOMEM);
-	*c = (struct call){ .obj = obj, .done = done, .arg = arg, .caller = caller, .gsh = op_ctx->ctx_export,
-			    .exp = op_ctx->fsal_export, .ctx = op_ctx };
+	*c = (struct call){.obj = obj,
+			   .done = done,
+			   .arg = arg,
+			   .caller = caller,
+			   .gsh = op_ctx->ctx_export,
+			   .exp = op_ctx->fsal_export,
+			   .ctx = op_ctx};
 	ret = plugin_file_begin(&c->file, obj, x, write);
 	if (ret < 0) {
 		free(c);
@@ -125,7 +132,9 @@ static fsal_status_t call_new(struct call **out, struct plugin_export *x, struct
 	return st;
 }
 
-/* It did not start: the callback is for us to call, on this thread, whose context is the request's. */
+/*
+ * It did not start: the callback is for us to call, on this thread, whose context is the request's.
+ */
 static void not_started(struct call *c, int err)
 {
 	c->ctx->fsal_private = NULL;
@@ -167,7 +176,8 @@ static int caller_cred(const struct fsal_obj_handle *obj, struct nfsdio_cred **o
 		return fsal_set_credentials_only_one_user(who) ? 0 : -EPERM;
 	if (who->caller_uid == 0)
 		return 0;
-	return nfsdio_cred_new(out, who->caller_uid, who->caller_gid, who->caller_garray, who->caller_glen);
+	return nfsdio_cred_new(out, who->caller_uid, who->caller_gid, who->caller_garray,
+			       who->caller_glen);
 }
 
 static int start_write(struct call *c)
@@ -209,7 +219,8 @@ void plugin_io_write(struct fsal_obj_handle *obj, bool bypass, fsal_async_cb don
 		not_started(c, ret);
 }
 
-_Static_assert(sizeof(void *) >= sizeof(uint64_t), "a verifier fits where a request keeps a pointer");
+_Static_assert(sizeof(void *) >= sizeof(uint64_t),
+	       "a verifier fits where a request keeps a pointer");
 
 /*
  * A WRITE tells the verifier of before it began: had a flush failed since, its

@@ -6,7 +6,10 @@
 
 #include "nfsd-io/ganesha/plugin.h"
 
-/* By the key of the handle, which no other file gets while the file system lives.  Few: a list will do. */
+/*
+ * By the key of the handle, which no other file gets while
+ * the file system lives.  Few: a list will do.
+ */
 struct lost {
 	struct lost *next;
 	size_t len;
@@ -55,7 +58,8 @@ void plugin_lost_add(struct fsal_obj_handle *obj)
 		remember(&key);
 	pthread_mutex_unlock(&lock);
 	LogCrit(COMPONENT_FSAL,
-		"NFSDIO: write-back of file %" PRIu64 " failed: until a restart NFSv3 COMMITs of it are refused",
+		"NFSDIO: write-back of file %" PRIu64
+		" failed: until a restart NFSv3 COMMITs of it are refused",
 		obj->fileid);
 }
 

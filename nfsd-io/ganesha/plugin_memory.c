@@ -126,8 +126,8 @@ void plugin_memory_init(uint64_t max_bytes)
 		return;
 	most = max_bytes;
 	/*
-	 * READs' replies are taken and given back past us, by whichever thread: in the heap's eight arenas for
-	 * each CPU they would hardly ever find memory that has been used before.
+	 * READs' replies are taken and given back past us, by whichever thread: in the heap's eight
+	 * arenas for each CPU they would hardly ever find memory that has been used before.
 	 */
 	mallopt(M_ARENA_MAX, arenas());
 	mallopt(M_MMAP_THRESHOLD, MAPPED);

@@ -12,7 +12,8 @@ struct ops {
 	struct fsal_obj_ops saved;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* writers; readers see what `count` covers */
+/* writers; readers see what `count` covers */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ops tables[4];
 static _Atomic unsigned count;
 
@@ -47,8 +48,8 @@ static fsal_status_t ops_setattr2(struct fsal_obj_handle *obj, bool bypass, stru
 	return st;
 }
 
-static fsal_status_t ops_fallocate(struct fsal_obj_handle *obj, struct state_t *state, uint64_t offset,
-				   uint64_t length, bool allocate)
+static fsal_status_t ops_fallocate(struct fsal_obj_handle *obj, struct state_t *state,
+				   uint64_t offset, uint64_t length, bool allocate)
 {
 	struct plugin_file *pf = obj->type == REGULAR_FILE ? plugin_file_exclude(obj) : NULL;
 	fsal_status_t st = plugin_ops_saved(obj)->fallocate(obj, state, offset, length, allocate);
@@ -96,7 +97,8 @@ int plugin_ops_replace(struct fsal_obj_handle *first, const struct fsal_export *
 	first->obj_ops->handle_to_key(first, &key);
 	if (find(first->obj_ops)) {
 		ret = 0; /* by another thread, meanwhile */
-	} else if (n == sizeof(tables) / sizeof(tables[0]) || !plugin_layout_fits(first, exp, &key)) {
+	} else if (n == sizeof(tables) / sizeof(tables[0]) ||
+		   !plugin_layout_fits(first, exp, &key)) {
 		ret = -ENOTSUP;
 	} else {
 		tables[n] = (struct ops){ .live = first->obj_ops, .saved = *first->obj_ops };

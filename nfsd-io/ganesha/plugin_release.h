@@ -23,7 +23,9 @@
 #error "the FSAL API of nfs-ganesha 4.x (major 11) is what this is written for"
 #endif
 
-/* Bytes of one READ or WRITE the export takes, at most: told to ganesha, which cuts what is longer. */
+/*
+ * Bytes of one READ or WRITE the export takes, at most: told to ganesha, which cuts what is longer.
+ */
 #define PLUGIN_MAX_IO (1u << 20)
 
 static inline struct vfs_fsal_obj_handle *plugin_vfs_of(struct fsal_obj_handle *obj)
@@ -52,8 +54,9 @@ static inline fsal_status_t plugin_check_share(struct fsal_obj_handle *obj, bool
 					       struct state_t *state, fsal_openflags_t access)
 {
 	bool locked = false, unused = false;
-	fsal_status_t st = fsal_find_fd(NULL, obj, NULL, &plugin_vfs_of(obj)->u.file.share, bypass, state,
-					access, NULL, NULL, &locked, &unused, false, &unused);
+	fsal_status_t st =
+		fsal_find_fd(NULL, obj, NULL, &plugin_vfs_of(obj)->u.file.share, bypass, state,
+			     access, NULL, NULL, &locked, &unused, false, &unused);
 
 	if (locked)
 		pthread_rwlock_unlock(&obj->obj_lock);
@@ -67,10 +70,12 @@ typedef void *plugin_rpc_malloc_t(size_t n, const char *file, int line, const ch
  * by these functions; `others`: the one it took it by.  Before it has any
  * threads.  What it takes is often given back by free(): all is ganesha's heap.
  */
-static inline bool plugin_rpc_allocate_with(plugin_rpc_malloc_t *malloc_by, void (*free_by)(void *p, size_t n),
+static inline bool plugin_rpc_allocate_with(plugin_rpc_malloc_t *malloc_by,
+					    void (*free_by)(void *p, size_t n),
 					    plugin_rpc_malloc_t **others)
 {
-	bool (*control)(u_int what, void *arg) = (bool (*)(u_int, void *))dlsym(RTLD_DEFAULT, "tirpc_control");
+	bool (*control)(u_int what, void *arg) =
+		(bool (*)(u_int, void *))dlsym(RTLD_DEFAULT, "tirpc_control");
 	tirpc_pkg_params p;
 
 	if (!control || !control(TIRPC_GET_PARAMETERS, &p))

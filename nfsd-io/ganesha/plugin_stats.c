@@ -74,10 +74,11 @@ static void json_string(FILE *f, const char *s)
 
 static void json_direction(FILE *f, const struct nfsdio_stats *s, enum nfsdio_direction d)
 {
-	fprintf(f, "{\"payload\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"buffered\":%" PRIu64
+	fprintf(f,
+		"{\"payload\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"buffered\":%" PRIu64
 		",\"dontcache\":%" PRIu64 ",\"direct\":%" PRIu64 ",\"dispositions\":",
-		s->payload[d], s->errors[d], s->bytes[d][NFSDIO_BUFFERED], s->bytes[d][NFSDIO_DONTCACHE],
-		s->bytes[d][NFSDIO_DIRECT]);
+		s->payload[d], s->errors[d], s->bytes[d][NFSDIO_BUFFERED],
+		s->bytes[d][NFSDIO_DONTCACHE], s->bytes[d][NFSDIO_DIRECT]);
 	decisions(f, s->ops[d]);
 	putc('}', f);
 }
@@ -101,10 +102,13 @@ static void json_export(struct plugin_export *x, void *arg)
 	json_direction(w->f, &s, NFSDIO_READ);
 	fputs(",\"write\":", w->f);
 	json_direction(w->f, &s, NFSDIO_WRITE);
-	fprintf(w->f, ",\"head\":%" PRIu64 ",\"middle\":%" PRIu64 ",\"tail\":%" PRIu64 ",\"expand\":%" PRIu64
-		",\"fallback_direct\":%" PRIu64 ",\"fallback_dontcache\":%" PRIu64 ",\"continued\":%" PRIu64
-		",\"syncs\":%" PRIu64 "}",
-		s.head, s.middle, s.tail, s.expand, s.fallback_direct, s.fallback_dontcache, s.continued, s.syncs);
+	fprintf(w->f,
+		",\"head\":%" PRIu64 ",\"middle\":%" PRIu64 ",\"tail\":%" PRIu64
+		",\"expand\":%" PRIu64 ",\"fallback_direct\":%" PRIu64
+		",\"fallback_dontcache\":%" PRIu64 ",\"continued\":%" PRIu64 ",\"syncs\":%" PRIu64
+		"}",
+		s.head, s.middle, s.tail, s.expand, s.fallback_direct, s.fallback_dontcache,
+		s.continued, s.syncs);
 	w->sep = ",";
 }
 
@@ -116,8 +120,8 @@ static void answer(FILE *f)
 	plugin_file_counts(&files, &fds);
 	fputs("{\"engine\":", f);
 	json_string(f, nfsdio_engine(plugin_engine()));
-	fprintf(f, ",\"open_files\":%u,\"open_descriptors\":%u,\"lost_files\":%u,\"exports\":[", files, fds,
-		plugin_lost_count());
+	fprintf(f, ",\"open_files\":%u,\"open_descriptors\":%u,\"lost_files\":%u,\"exports\":[",
+		files, fds, plugin_lost_count());
 	plugin_export_each(json_export, &w);
 	fputs("]}\n", f);
 }
@@ -174,7 +178,8 @@ static int listen_at(const char *path)
 	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
 		unlink(path);
 	/* On a socket that is not bound yet, this is the mode it will be made with. */
-	if (fchmod(fd, 0660) < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(fd, 8) < 0) {
+	if (fchmod(fd, 0660) < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
+	    listen(fd, 8) < 0) {
 		ret = -errno;
 		close(fd);
 		return ret;

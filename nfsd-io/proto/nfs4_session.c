@@ -77,10 +77,11 @@ static void put_cred(struct cursor *c, const callback_sec_parms4 *p)
 }
 
 /*
- * We can call with AUTH_NONE and AUTH_SYS, by whichever the client names first; none at all is taken
- * to mean AUTH_NONE.
+ * We can call with AUTH_NONE and AUTH_SYS, by whichever the client names first; none at all is
+ * taken to mean AUTH_NONE.
  */
-static uint32_t take_caller(const callback_sec_parms4 *p, unsigned n, uint32_t program, struct state4_caller *out)
+static uint32_t take_caller(const callback_sec_parms4 *p, unsigned n, uint32_t program,
+			    struct state4_caller *out)
 {
 	static const callback_sec_parms4 none = {.cb_secflavor = AUTH_NONE_FLAVOR};
 	const callback_sec_parms4 *end = p + n;
@@ -91,7 +92,8 @@ static uint32_t take_caller(const callback_sec_parms4 *p, unsigned n, uint32_t p
 		p = &none;
 		end = p + 1;
 	}
-	while (p != end && p->cb_secflavor != AUTH_NONE_FLAVOR && p->cb_secflavor != AUTH_SYS_FLAVOR)
+	while (p != end && p->cb_secflavor != AUTH_NONE_FLAVOR &&
+	       p->cb_secflavor != AUTH_SYS_FLAVOR)
 		p++;
 	if (p == end)
 		return NFS4ERR_ENCR_ALG_UNSUPP;
@@ -125,7 +127,8 @@ static void call_later(struct req *r, const uint8_t id[16])
 		v4(r)->probe = state4_session_pin(r->env->state, id);
 }
 
-static uint32_t take_create(const struct req *r, const CREATE_SESSION4args *a, struct state4_create *out)
+static uint32_t take_create(const struct req *r, const CREATE_SESSION4args *a,
+			    struct state4_create *out)
 {
 	const uint32_t known = CREATE_SESSION4_FLAG_PERSIST | CREATE_SESSION4_FLAG_CONN_BACK_CHAN |
 			       CREATE_SESSION4_FLAG_CONN_RDMA;
@@ -149,8 +152,8 @@ static uint32_t take_create(const struct req *r, const CREATE_SESSION4args *a, s
 		out->flags = CREATE_SESSION4_FLAG_CONN_BACK_CHAN;
 		out->caller.conn = carrier(r);
 	}
-	return take_caller(a->csa_sec_parms.csa_sec_parms_val, a->csa_sec_parms.csa_sec_parms_len, a->csa_cb_program,
-			   &out->caller);
+	return take_caller(a->csa_sec_parms.csa_sec_parms_val, a->csa_sec_parms.csa_sec_parms_len,
+			   a->csa_cb_program, &out->caller);
 }
 
 static void put_channel(struct cursor *c, const struct state4_channel *ch)
@@ -246,7 +249,8 @@ static uint64_t sum_call(const struct req *r, size_t at)
 	return sum_bytes(h, rest, (size_t)(r->args.end - rest));
 }
 
-static void put_result(struct cursor *c, const struct state4_call *call, const struct state4_turn *t)
+static void put_result(struct cursor *c, const struct state4_call *call,
+		       const struct state4_turn *t)
 {
 	uint32_t highest = t->fore.max_slots - 1;
 
@@ -259,7 +263,8 @@ static void put_result(struct cursor *c, const struct state4_call *call, const s
 }
 
 /* The reply was not kept: SEQUENCE is repeated, what follows is refused (RFC 8881 s.18.46.3). */
-static uint32_t put_uncached(struct req *r, const struct state4_call *call, const struct state4_turn *t)
+static uint32_t put_uncached(struct req *r, const struct state4_call *call,
+			     const struct state4_turn *t)
 {
 	bool more = call->nops > 1;
 
@@ -308,7 +313,8 @@ static void unparked(struct op *op, int res, bool more)
 
 static void wake(struct state4_parked *p)
 {
-	struct req *r = container_of((struct v4 *)((char *)p - offsetof(struct v4, parked)), struct req, proc_data);
+	struct req *r = container_of((struct v4 *)((char *)p - offsetof(struct v4, parked)),
+				     struct req, proc_data);
 
 	ring_post(r->ring, &r->job.op, 0);
 }
@@ -320,8 +326,8 @@ static enum req_step_result wait_parked(struct req *r)
 }
 
 /*
- * It waits in the slot.  What it brought to be written is of no use to the reply of the first, and must
- * not be held: that one may need a buffer to go on.
+ * It waits in the slot.  What it brought to be written is of no use to the reply of the first, and
+ * must not be held: that one may need a buffer to go on.
  */
 static uint32_t wait_in_slot(struct req *r)
 {
@@ -407,10 +413,12 @@ uint32_t v4_bind_conn_to_session(struct req *r)
 		return NFS4ERR_BADXDR;
 	if (v4(r)->nops != 1)
 		return NFS4ERR_NOT_ONLY_OP;
-	if (dir != CDFC4_FORE && dir != CDFC4_BACK && dir != CDFC4_FORE_OR_BOTH && dir != CDFC4_BACK_OR_BOTH)
+	if (dir != CDFC4_FORE && dir != CDFC4_BACK && dir != CDFC4_FORE_OR_BOTH &&
+	    dir != CDFC4_BACK_OR_BOTH)
 		return NFS4ERR_INVAL;
 	back = dir != CDFC4_FORE && calls_clients(r);
-	status = back ? state4_back_bind(r->env->state, id, carrier(r)) : state4_session_check(r->env->state, id);
+	status = back ? state4_back_bind(r->env->state, id, carrier(r))
+		      : state4_session_check(r->env->state, id);
 	if (status)
 		return status;
 	if (back)
@@ -433,8 +441,8 @@ uint32_t v4_backchannel_ctl(struct req *r)
 	status = v4_decode(r, (xdrproc_t)xdr_BACKCHANNEL_CTL4args, &a);
 	if (status)
 		return status;
-	status = take_caller(a.bca_sec_parms.bca_sec_parms_val, a.bca_sec_parms.bca_sec_parms_len, a.bca_cb_program,
-			     &caller);
+	status = take_caller(a.bca_sec_parms.bca_sec_parms_val, a.bca_sec_parms.bca_sec_parms_len,
+			     a.bca_cb_program, &caller);
 	codec_free((xdrproc_t)xdr_BACKCHANNEL_CTL4args, &a);
 	if (status)
 		return status;

@@ -73,7 +73,10 @@ static void make_hex(char out[33], const uint8_t id[16])
 		snprintf(out + 2 * i, 3, "%02x", id[i]);
 }
 
-/* Keeps `id` as the server's, or takes the one kept before.  The file is small: it is there whole or not at all. */
+/*
+ * Keeps `id` as the server's, or takes the one kept before.  The
+ * file is small: it is there whole or not at all.
+ */
 static int keep_id(const char *dir, char id[33])
 {
 	char path[PATH_MAX], tmp[PATH_MAX + 8];
@@ -117,7 +120,8 @@ static void make_server_id(struct state4 *s)
 		return;
 	err = keep_id(s->p.state_dir, s->server_id);
 	if (err)
-		s->p.log(s->p.arg, LOG_WARNING, "%s/server-id: %s: the server is another one after each start",
+		s->p.log(s->p.arg, LOG_WARNING,
+			 "%s/server-id: %s: the server is another one after each start",
 			 s->p.state_dir, strerror(-err));
 }
 
@@ -156,8 +160,9 @@ int state4_new(struct state4 **out, const struct state4_params *p)
 static void bury_all(struct state4 *s, struct state4_link *from, struct state4_client **list)
 {
 	while (!state4_list_empty(from)) {
-		struct state4_client *c = (struct state4_client *)((char *)from->next -
-								   offsetof(struct state4_client, lru));
+		struct state4_client *c =
+			(struct state4_client *)((char *)from->next -
+						 offsetof(struct state4_client, lru));
 
 		state4_client_bury(s, c, list);
 		c->asked_record = false;

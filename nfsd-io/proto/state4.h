@@ -42,21 +42,27 @@ struct state4_params {
 	uint32_t lease_s;	/* 0 = 90 */
 	uint32_t grace_s;	/* 0 = lease_s */
 	const char *state_dir;	/* client records; NULL: none are kept and there is no grace */
-	uint32_t max_clients;	/* 0 = 10000, confirmed or not; unconfirmed ones go least recently used first */
+	/* 0 = 10000, confirmed or not; unconfirmed ones go least recently used first */
+	uint32_t max_clients;
 	uint32_t max_opens;	/* of one client; 0 = 100000 */
 	uint32_t max_locks;	/* ranges of one client; 0 = 1000000 */
 	uint32_t max_read, max_write; /* bytes, for session limits */
-	void (*log)(void *arg, int priority, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+	void (*log)(void *arg, int priority, const char *fmt, ...)
+		__attribute__((format(printf, 3, 4)));
 	/*
-	 * Send a call out of connection b->conn (back.h); takes `b` unless it fails: 0 or -ENOTCONN.
-	 * Any thread, does not block, not under the lock.  NULL: clients are not called, and told so.
+	 * Send a call out of connection b->conn (back.h); takes `b` unless it fails: 0 or
+	 * -ENOTCONN.  Any thread, does not block, not under the lock.  NULL: clients are not
+	 * called, and told so.
 	 */
 	int (*call)(void *arg, struct back_call *b);
 	void *arg;
 	uint64_t (*now_ns)(void); /* NULL = CLOCK_MONOTONIC; tests have their own */
 };
 
-/* 0 or -ENOMEM.  Without a usable record database (why is logged) no records are kept and there is no grace. */
+/*
+ * 0 or -ENOMEM.  Without a usable record database (why is
+ * logged) no records are kept and there is no grace.
+ */
 int state4_new(struct state4 **out, const struct state4_params *p);
 /* No request is left.  Releases every file; client records stay for the next start. */
 void state4_free(struct state4 *s);
@@ -72,7 +78,10 @@ uint32_t state4_boot(const struct state4 *s);
  * is too old.  Never needed for an idle server without clients.
  */
 void state4_sweep(struct state4 *s);
-/* Any thread, cheap: are there clients or is there grace, so that state4_sweep() has something to do? */
+/*
+ * Any thread, cheap: are there clients or is there grace,
+ * so that state4_sweep() has something to do?
+ */
 bool state4_active(struct state4 *s);
 
 /* --- between clients (state4_client.c) and opens (state4_open.c, state4_owner.c) --- */
@@ -86,12 +95,18 @@ struct state4_held {
 	uint32_t changes; /* moves whenever an open or lock does */
 };
 
-/* The opens' side's own tables: state4_new() makes them, state4_free() frees them after the clients. */
+/*
+ * The opens' side's own tables: state4_new() makes them,
+ * state4_free() frees them after the clients.
+ */
 struct state4_tables;
 int state4_tables_new(struct state4_tables **out, const struct state4_params *p); /* 0 or -ENOMEM */
-void state4_tables_free(struct state4_tables *t);				   /* NULL is fine */
+/* NULL is fine */
+void state4_tables_free(struct state4_tables *t);
 struct state4_tables *state4_tables(struct state4 *s);
-/* Under the lock, which is let go meanwhile: until somebody calls state4_wake(); then look again. */
+/*
+ * Under the lock, which is let go meanwhile: until somebody calls state4_wake(); then look again.
+ */
 void state4_wait(struct state4 *s);
 void state4_wake(struct state4 *s);
 /* Under the lock, for state4_sweep(): 4.0 owners without opens go a lease after their last use. */
@@ -99,7 +114,10 @@ void state4_held_sweep(struct state4 *s);
 /* Under the lock: fills opens, locks, owners, replays and reclaims. */
 void state4_held_stats(struct state4 *s, struct state4_stats *out);
 
-/* Under the lock.  NFS4_OK and *out, or STALE_CLIENTID / EXPIRED; of this minor version kind (0: 4.0). */
+/*
+ * Under the lock.  NFS4_OK and *out, or STALE_CLIENTID /
+ * EXPIRED; of this minor version kind (0: 4.0).
+ */
 uint32_t state4_client_find(struct state4 *s, clientid4 id, bool v40, struct state4_client **out);
 struct state4_held *state4_client_held(struct state4_client *c);
 clientid4 state4_client_id(const struct state4_client *c);
@@ -124,7 +142,10 @@ int state4_client_record(struct state4 *s, struct state4_client *c);
  */
 void state4_client_evict(struct state4 *s, struct state4_client *c);
 
-/* Under the lock: a 4.1 client that has not sent RECLAIM_COMPLETE: only reclaims are for it (RFC 8881 s.18.51.3). */
+/*
+ * Under the lock: a 4.1 client that has not sent RECLAIM_COMPLETE: only
+ * reclaims are for it (RFC 8881 s.18.51.3).
+ */
 bool state4_client_reclaiming(const struct state4_client *c);
 /* Under the lock: is there grace?  Then only reclaims; may this client reclaim? */
 bool state4_in_grace(struct state4 *s);
@@ -137,12 +158,15 @@ bool state4_may_reclaim(struct state4 *s, struct state4_client *c);
 struct state4_files;
 struct state4_files *state4_held_drop(struct state4 *s, struct state4_client *c);
 void state4_files_put(struct state4_files *f); /* NULL is fine */
-/* Under the lock: anything that makes DESTROY_CLIENTID answer CLIENTID_BUSY, or a lease worth a courtesy? */
+/*
+ * Under the lock: anything that makes DESTROY_CLIENTID
+ * answer CLIENTID_BUSY, or a lease worth a courtesy?
+ */
 bool state4_held_any(const struct state4_held *h);
 
 /*
- * Without the lock, blocks: the export of this root is no more (root->retired is set): opens and locks of
- * its files are revoked, as how many are told, and the files closed.
+ * Without the lock, blocks: the export of this root is no more (root->retired is set): opens and
+ * locks of its files are revoked, as how many are told, and the files closed.
  */
 unsigned state4_revoke_root(struct state4 *s, uint32_t root_id);
 
@@ -160,7 +184,10 @@ void state4_open_put(struct state4_open *o);
 /* Whose rights the open stands for: the uid (squashed) of all who made it, or STATE4_UIDS. */
 #define STATE4_UIDS UINT32_MAX
 uint32_t state4_open_uid(const struct state4_open *o);
-/* The file of `fh` that an open keeps, with at least `a`; counted, or NULL.  It works when no name is left, too. */
+/*
+ * The file of `fh` that an open keeps, with at least `a`;
+ * counted, or NULL.  It works when no name is left, too.
+ */
 struct file *state4_file_of(struct state4 *s, const struct fh *fh, enum file_access a);
 /* Does a DENY mode stand against v3-like use of the file `fh`?  Takes the lock. */
 bool state4_denied(struct state4 *s, const struct fh *fh, enum state4_use use);
@@ -168,8 +195,8 @@ bool state4_denied(struct state4 *s, const struct fh *fh, enum state4_use use);
 /* --- for the walker (state4_session.c, state4_back.c) --- */
 
 /*
- * The retransmission of a request that is still at work in its slot: waits for its end, to be answered
- * from the slot then.  One a slot: a newer one takes its place.
+ * The retransmission of a request that is still at work in its slot: waits for its end, to be
+ * answered from the slot then.  One a slot: a newer one takes its place.
  */
 struct state4_parked {
 	/* Once, by any thread, not under the lock: ask state4_session_turn() again, `again` set. */
@@ -183,7 +210,10 @@ struct state4_parked {
  * Takes the lock.  The slot is free again, whatever happened; v4(r)->client stays pinned.
  */
 void state4_sequence_done(struct req *r, const uint8_t *reply, uint32_t len);
-/* Any thread, takes the lock: ask the client of a pinned session what there is to be asked of its backchannel. */
+/*
+ * Any thread, takes the lock: ask the client of a pinned
+ * session what there is to be asked of its backchannel.
+ */
 void state4_back_probe(struct state4 *s, struct state4_session *n);
 /* Takes the lock: it need not stay in memory any longer. */
 void state4_session_put(struct state4 *s, struct state4_session *n);
@@ -203,7 +233,8 @@ struct state4_client_info {
 	uint32_t changes; /* another one when what it holds is something else, or how it is */
 };
 /* Takes the lock, and holds it over `fn`; only its values last. */
-void state4_client_each(struct state4 *s, void (*fn)(void *arg, const struct state4_client_info *c), void *arg);
+void state4_client_each(struct state4 *s, void (*fn)(void *arg, const struct state4_client_info *c),
+			void *arg);
 /* The client of this number goes with all it holds, as the operator says: 0 or -ENOENT.  Blocks. */
 int state4_client_expire(struct state4 *s, uint32_t number);
 

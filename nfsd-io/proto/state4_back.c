@@ -28,7 +28,10 @@ static struct state4_link *bucket(struct state4 *s, uint64_t conn)
 	return &s->by_conn[conn % STATE4_CONN_BUCKETS];
 }
 
-/* Bindings or what is known of them changed: count the session among those that can be reached, or not. */
+/*
+ * Bindings or what is known of them changed: count the
+ * session among those that can be reached, or not.
+ */
 static void look(struct state4_session *n)
 {
 	struct state4_back *cb = &n->cb;
@@ -150,7 +153,8 @@ void state4_back_set(struct state4 *s, struct state4_session *n, struct state4_c
 	n->cb.epoch++;
 	n->cb.proven = false;
 	for (i = 0; i < STATE4_BINDS; i++)
-		n->cb.bind[i].is = STATE4_BOUND; /* perhaps it was the program that did not answer */
+		/* perhaps it was the program that did not answer */
+		n->cb.bind[i].is = STATE4_BOUND;
 	if (!n->gone)
 		look(n);
 	state4_unlock(s);
@@ -265,7 +269,8 @@ static struct inquiry *make(struct state4 *s, struct state4_session *n)
 	p->sequence = sequence;
 	p->epoch = n->cb.epoch;
 	cursor_init(&c, p->b.call, sizeof(p->b.call));
-	msg_call_put(&c, n->cb.program, CB_VERSION, sequence ? CB_COMPOUND : CB_NULL, n->cb.cred, n->cb.cred_len);
+	msg_call_put(&c, n->cb.program, CB_VERSION, sequence ? CB_COMPOUND : CB_NULL, n->cb.cred,
+		     n->cb.cred_len);
 	if (sequence)
 		put_sequence(&c, n);
 	p->b.len = (uint32_t)cursor_pos(&c);
@@ -304,7 +309,8 @@ void state4_back_probe(struct state4 *s, struct state4_session *n)
  */
 static void put_off(struct state4 *s, struct state4_back *cb)
 {
-	uint64_t ns = STATE4_SECOND << (cb->put_off < 16 ? cb->put_off : 16), most = s->p.lease_s * STATE4_SECOND;
+	uint64_t ns = STATE4_SECOND << (cb->put_off < 16 ? cb->put_off : 16),
+		 most = s->p.lease_s * STATE4_SECOND;
 
 	cb->put_off++;
 	cb->again_ns = state4_now_ns(s) + (ns < most ? ns : most);
@@ -316,7 +322,8 @@ static void put_off(struct state4 *s, struct state4_back *cb)
 static struct inquiry *turn(struct state4 *s)
 {
 	struct state4_link *l = s->again.next;
-	struct state4_session *n = (struct state4_session *)((char *)l - offsetof(struct state4_session, cb.of_again));
+	struct state4_session *n =
+		(struct state4_session *)((char *)l - offsetof(struct state4_session, cb.of_again));
 
 	state4_list_del(l);
 	if (n->client->courtesy)

@@ -81,8 +81,11 @@ void state4_grace_start(struct state4 *s)
 	if (!s->p.state_dir)
 		return;
 	g->known = calloc(BUCKETS, sizeof(*g->known));
-	if (!g->known || state4_record_open(&s->record, s->p.state_dir, know, s, why, sizeof(why))) {
-		s->p.log(s->p.arg, LOG_WARNING, "%s: %s: NFSv4 clients are not recorded and cannot reclaim after a restart",
+	if (!g->known ||
+	    state4_record_open(&s->record, s->p.state_dir, know, s, why, sizeof(why))) {
+		s->p.log(s->p.arg, LOG_WARNING,
+			 "%s: %s: NFSv4 clients are not recorded and cannot reclaim after a "
+			 "restart",
 			 s->p.state_dir, why);
 		return;
 	}
@@ -94,7 +97,8 @@ void state4_grace_start(struct state4 *s)
 		return;
 	}
 	atomic_fetch_add(&s->active, 1);
-	s->p.log(s->p.arg, LOG_NOTICE, "grace: %u clients may reclaim within %u s", g->n, s->p.grace_s);
+	s->p.log(s->p.arg, LOG_NOTICE, "grace: %u clients may reclaim within %u s", g->n,
+		 s->p.grace_s);
 }
 
 void state4_grace_fini(struct state4 *s)
@@ -148,7 +152,10 @@ static bool is_over(struct state4 *s, uint64_t now)
 	return !reclaiming || now - g->start_ns >= 2 * s->p.grace_s * STATE4_SECOND;
 }
 
-/* Those who did not come back are forgotten in stable storage before anybody is given what was theirs. */
+/*
+ * Those who did not come back are forgotten in stable
+ * storage before anybody is given what was theirs.
+ */
 void state4_grace_end(struct state4 *s)
 {
 	int err = 0;
@@ -160,7 +167,8 @@ void state4_grace_end(struct state4 *s)
 		state4_record_unlock(s->record);
 	}
 	if (err) {
-		s->p.log(s->p.arg, LOG_ERR, "%s: main.sqlite cannot be written: grace does not end", s->p.state_dir);
+		s->p.log(s->p.arg, LOG_ERR, "%s: main.sqlite cannot be written: grace does not end",
+			 s->p.state_dir);
 		return;
 	}
 	state4_lock(s);
@@ -171,7 +179,8 @@ void state4_grace_end(struct state4 *s)
 	if (!was)
 		return;
 	atomic_fetch_sub(&s->active, 1);
-	s->p.log(s->p.arg, LOG_NOTICE, "grace is over: %u of %u clients reclaimed", s->grace.done, s->grace.n);
+	s->p.log(s->p.arg, LOG_NOTICE, "grace is over: %u of %u clients reclaimed", s->grace.done,
+		 s->grace.n);
 }
 
 void state4_grace_look(struct state4 *s)
@@ -198,7 +207,8 @@ int state4_grace_settle(struct state4 *s, const uint8_t *owner, uint32_t len)
 	c = state4_client_by_owner(s, owner, len, true);
 	want = c && c->want_record;
 	state4_unlock(s);
-	err = want ? state4_record_add(s->record, owner, len) : state4_record_remove(s->record, owner, len);
+	err = want ? state4_record_add(s->record, owner, len)
+		   : state4_record_remove(s->record, owner, len);
 	state4_record_unlock(s->record);
 	if (err)
 		s->p.log(s->p.arg, LOG_ERR, "%s: main.sqlite cannot be written", s->p.state_dir);
@@ -212,9 +222,10 @@ void state4_grace_info(struct state4 *s, struct state4_grace_info *out)
 	state4_lock(s);
 	out->on = s->grace.on;
 	out->records = s->record != NULL;
-	out->left_s = s->grace.on && now < s->grace.end_ns
-			      ? (uint32_t)((s->grace.end_ns - now + STATE4_SECOND - 1) / STATE4_SECOND)
-			      : 0;
+	out->left_s =
+		s->grace.on && now < s->grace.end_ns
+			? (uint32_t)((s->grace.end_ns - now + STATE4_SECOND - 1) / STATE4_SECOND)
+			: 0;
 	out->known = s->grace.n;
 	out->done = s->grace.done;
 	state4_unlock(s);

@@ -85,7 +85,8 @@ struct state4_open {
 	uint8_t access, deny;	    /* bit n: share mode n was asked for */
 	_Atomic uint32_t uid;	    /* open: who opened it; STATE4_UIDS: not one alone */
 	struct state4_ranges ranges;
-	_Atomic int fd;		    /* lock: the description whose OFD locks mirror the ranges; -1 */
+	/* lock: the description whose OFD locks mirror the ranges; -1 */
+	_Atomic int fd;
 	struct state4_files dead;   /* gone: what state4_files_put() frees */
 };
 
@@ -114,28 +115,35 @@ void state4_id_of(const struct state4_open *o, stateid4 *out);
 void state4_id_bump(struct state4_open *o, stateid4 *out);
 /*
  * The state `id` names, of one of `kinds`: NFS4_OK and *out, not pinned; BAD, STALE_STATEID,
- * EXPIRED, ADMIN_REVOKED.  Sets and renews the COMPOUND's client in 4.0.  The seqid is not looked at.
+ * EXPIRED, ADMIN_REVOKED.  Sets and renews the COMPOUND's client in 4.0.  The seqid is not looked
+ * at.
  */
-uint32_t state4_id_find(struct state4 *s, struct v4 *c, const stateid4 *id, unsigned kinds, struct state4_open **out);
+uint32_t state4_id_find(struct state4 *s, struct v4 *c, const stateid4 *id, unsigned kinds,
+			struct state4_open **out);
 /* The number in a stateid. */
 uint32_t state4_id_number(const stateid4 *id);
 /* Is the seqid the one of now?  OLD_STATEID, BAD_STATEID.  4.1: 0 is. */
 uint32_t state4_id_seqid(const stateid4 *id, const struct state4_open *o, bool v40);
-/* 4.0: the client is the one this COMPOUND acts for from here on, and its lease is renewed until state4_served(). */
+/*
+ * 4.0: the client is the one this COMPOUND acts for from here
+ * on, and its lease is renewed until state4_served().
+ */
 uint32_t state4_id_client(struct state4 *s, struct v4 *c, clientid4 id);
 
 /* --- state4_owner.c --- */
 
-struct state4_owner *state4_owner_find(struct state4 *s, const struct state4_client *c, bool lock, const void *name,
-				       uint32_t len);
+struct state4_owner *state4_owner_find(struct state4 *s, const struct state4_client *c, bool lock,
+				       const void *name, uint32_t len);
 /* Made and found in the tables; not pinned.  NULL: no memory. */
-struct state4_owner *state4_owner_new(struct state4 *s, struct state4_client *c, bool lock, const void *name,
-				      uint32_t len, uint32_t seqid);
+struct state4_owner *state4_owner_new(struct state4 *s, struct state4_client *c, bool lock,
+				      const void *name, uint32_t len, uint32_t seqid);
 struct state4_owner *state4_owner_get(struct state4_owner *o);
 void state4_owner_put(struct state4_owner *o);
 /* Out of the tables; it holds nothing any more. */
 void state4_owner_drop(struct state4 *s, struct state4_owner *o);
-/* It may have come to hold nothing, or something: watch it.  A lock owner that holds nothing goes. */
+/*
+ * It may have come to hold nothing, or something: watch it.  A lock owner that holds nothing goes.
+ */
 void state4_owner_idle(struct state4 *s, struct state4_owner *o);
 
 /*
@@ -155,14 +163,15 @@ void state4_seq_init(struct state4_seq *t, const struct req *r);
  */
 #define STATE4_REPLAY 0xffff0010u
 #define STATE4_AGAIN 0xffff0011u
-uint32_t state4_seq_take(struct state4 *s, struct state4_seq *t, struct state4_owner *o, uint32_t seqid);
+uint32_t state4_seq_take(struct state4 *s, struct state4_seq *t, struct state4_owner *o,
+			 uint32_t seqid);
 /*
  * The same by a stateid on the current filehandle, of one of `kinds`: the state found, its owner's
  * turn taken, seqid, stateid and filehandle checked.  NFS4_OK and *out, not pinned; STATE4_REPLAY;
  * an nfsstat4.
  */
-uint32_t state4_seq_by_id(struct state4 *s, struct state4_seq *t, struct req *r, stateid4 *id, uint32_t seqid,
-			   unsigned kinds, struct state4_open **out);
+uint32_t state4_seq_by_id(struct state4 *s, struct state4_seq *t, struct req *r, stateid4 *id,
+			  uint32_t seqid, unsigned kinds, struct state4_open **out);
 /* Does the sequence go on after this status (RFC 7530 s.9.1.7)? */
 bool state4_seq_moves(uint32_t status);
 /*
@@ -170,24 +179,33 @@ bool state4_seq_moves(uint32_t status);
  * goes on (but for the statuses of RFC 7530 s.9.1.7), the next one's turn.  `fh`: what OPEN made
  * current, or NULL.  Returns the status to answer.
  */
-uint32_t state4_seq_end(struct state4 *s, struct state4_seq *t, struct req *r, uint32_t status, const struct fh *fh);
+uint32_t state4_seq_end(struct state4 *s, struct state4_seq *t, struct req *r, uint32_t status,
+			const struct fh *fh);
 
 /* --- state4_open.c --- */
 
 struct state4_file *state4_file_find(struct state4 *s, const struct fh *fh);
-/* Find or make; NULL: no memory.  Goes when it has no stateids and no users: state4_file_check(). */
+/*
+ * Find or make; NULL: no memory.  Goes when it has no stateids and no users: state4_file_check().
+ */
 struct state4_file *state4_file_make(struct state4 *s, const struct fh *fh);
 void state4_file_check(struct state4 *s, struct state4_file *f);
 
 /* The open of `f` by `w`, or NULL. */
 struct state4_open *state4_open_find(const struct state4_file *f, const struct state4_owner *w);
-/* Made, in the tables, without any access; takes `file`.  NULL (and `file` put): no memory or too many. */
-struct state4_open *state4_open_new(struct state4 *s, struct state4_owner *w, struct state4_file *f, struct file *file);
+/*
+ * Made, in the tables, without any access; takes `file`.  NULL
+ * (and `file` put): no memory or too many.
+ */
+struct state4_open *state4_open_new(struct state4 *s, struct state4_owner *w, struct state4_file *f,
+				    struct file *file);
 struct state4_open *state4_open_get(struct state4_open *o);
 /* May it have `access` and `deny` besides (RFC 8881 s.9.7)?  NFS4_OK or SHARE_DENIED. */
-uint32_t state4_share_check(const struct state4_file *f, const struct state4_open *o, unsigned access, unsigned deny);
+uint32_t state4_share_check(const struct state4_file *f, const struct state4_open *o,
+			    unsigned access, unsigned deny);
 /* Who stands in the way and is kept by courtesy only: pinned, or NULL. */
-struct state4_client *state4_share_courtesy(const struct state4_file *f, const struct state4_open *o, unsigned access,
+struct state4_client *state4_share_courtesy(const struct state4_file *f,
+					    const struct state4_open *o, unsigned access,
 					    unsigned deny);
 /* Give it exactly these sets of modes. */
 void state4_share_set(struct state4_open *o, uint8_t access, uint8_t deny);
@@ -199,7 +217,8 @@ bool state4_open_may(const struct state4_open *o, enum state4_use use);
  * Out of the tables with the locks under it; what is to be closed goes to *out, for
  * state4_files_put() without the lock.  `keep`: a 4.0 CLOSE: it can be found closed.
  */
-void state4_open_drop(struct state4 *s, struct state4_open *o, bool keep, struct state4_files **out);
+void state4_open_drop(struct state4 *s, struct state4_open *o, bool keep,
+		      struct state4_files **out);
 
 /* --- state4_revoke.c --- */
 
@@ -208,7 +227,8 @@ struct state4_revoked *state4_revoke_find(const struct state4_tables *t, uint32_
 /* The client `c` has heard of it: NFS4_OK, or BAD_STATEID when it was none of its. */
 uint32_t state4_revoke_free(struct state4 *s, const struct state4_client *c, uint32_t number);
 /* The same for 4.0; `seqid`: of an operation in the owner's sequence, which goes on, or NULL. */
-void state4_revoke_told(struct state4 *s, const struct state4_client *c, uint32_t number, const uint32_t *seqid);
+void state4_revoke_told(struct state4 *s, const struct state4_client *c, uint32_t number,
+			const uint32_t *seqid);
 /* The client goes. */
 void state4_revoke_forget(struct state4 *s, struct state4_client *c);
 
@@ -225,10 +245,15 @@ struct state4_conflict {
  * The stateid of lock owner `w` on the file of `o`, an open; made when there is none, *fresh then.
  * NULL: no memory.
  */
-struct state4_open *state4_lock_stateid(struct state4 *s, struct state4_owner *w, struct state4_open *o, bool *fresh);
-/* Under the lock; NFS4ERR_DENIED when somebody but `w` (may be NULL) stands against it; fills *out, or a courtesy client. */
-uint32_t state4_lock_test(struct state4 *s, const struct state4_file *f, const struct state4_owner *w,
-			  const struct state4_range *g, struct state4_conflict *out, struct state4_client **courtesy);
+struct state4_open *state4_lock_stateid(struct state4 *s, struct state4_owner *w,
+					struct state4_open *o, bool *fresh);
+/*
+ * Under the lock; NFS4ERR_DENIED when somebody but `w` (may be NULL)
+ * stands against it; fills *out, or a courtesy client.
+ */
+uint32_t state4_lock_test(struct state4 *s, const struct state4_file *f,
+			  const struct state4_owner *w, const struct state4_range *g,
+			  struct state4_conflict *out, struct state4_client **courtesy);
 /*
  * Takes the lock; blocks.  Set or free `g` for the pinned lock stateid `o`, in the kernel too:
  * NFS4_OK and *id; DENIED and *out; an error.
@@ -236,10 +261,10 @@ uint32_t state4_lock_test(struct state4 *s, const struct state4_file *f, const s
 uint32_t state4_lock_set(struct state4 *s, struct state4_open *o, const struct state4_range *g,
 			 enum state4_lock_kind kind, struct state4_conflict *out, stateid4 *id);
 /*
- * Without the lock: has a process of this machine locked any of `g` of `file`?  `mine` is the asker's
- * own lock stateid there, pinned, or NULL.
+ * Without the lock: has a process of this machine locked any of `g` of `file`?  `mine` is the
+ * asker's own lock stateid there, pinned, or NULL.
  */
-uint32_t state4_lock_local(struct file *file, struct state4_open *mine, const struct state4_range *g,
-			   struct state4_conflict *out);
+uint32_t state4_lock_local(struct file *file, struct state4_open *mine,
+			   const struct state4_range *g, struct state4_conflict *out);
 
 #endif

@@ -47,7 +47,8 @@ void state4_id_invalid(stateid4 *out)
 static struct state4_open *id_lookup(const struct state4_tables *t, uint32_t number)
 {
 	for (struct state4_node *n = state4_map_first(&t->ids, number); n; n = state4_map_next(n)) {
-		struct state4_open *o = (struct state4_open *)((char *)n - offsetof(struct state4_open, node));
+		struct state4_open *o =
+			(struct state4_open *)((char *)n - offsetof(struct state4_open, node));
 
 		if (o->id == number)
 			return o;
@@ -114,7 +115,8 @@ static unsigned kind_of(const struct state4_open *o)
 	return o->gone ? STATE4_CLOSED : o->lock ? STATE4_LOCK : STATE4_OPEN;
 }
 
-uint32_t state4_id_find(struct state4 *s, struct v4 *c, const stateid4 *id, unsigned kinds, struct state4_open **out)
+uint32_t state4_id_find(struct state4 *s, struct v4 *c, const stateid4 *id, unsigned kinds,
+			struct state4_open **out)
 {
 	uint32_t number = state4_id_number(id), st;
 	const struct state4_revoked *v;
@@ -126,7 +128,8 @@ uint32_t state4_id_find(struct state4 *s, struct v4 *c, const stateid4 *id, unsi
 	memcpy(&client, id->other, sizeof(client));
 	client = be64toh(client);
 	if (c->minor == 0) {
-		st = client >> 32 == state4_boot(s) ? state4_id_client(s, c, client) : NFS4ERR_STALE_CLIENTID;
+		st = client >> 32 == state4_boot(s) ? state4_id_client(s, c, client)
+						    : NFS4ERR_STALE_CLIENTID;
 		if (st == NFS4ERR_STALE_CLIENTID)
 			return NFS4ERR_STALE_STATEID;
 		if (st)
@@ -136,8 +139,8 @@ uint32_t state4_id_find(struct state4 *s, struct v4 *c, const stateid4 *id, unsi
 	if (v && v->client == c->client && state4_client_id(v->client) == client)
 		return NFS4ERR_ADMIN_REVOKED;
 	o = id_lookup(state4_tables(s), number);
-	if (!o || !o->owner || o->owner->client != c->client || state4_client_id(c->client) != client ||
-	    !(kind_of(o) & kinds))
+	if (!o || !o->owner || o->owner->client != c->client ||
+	    state4_client_id(c->client) != client || !(kind_of(o) & kinds))
 		return NFS4ERR_BAD_STATEID;
 	*out = o;
 	return NFS4_OK;

@@ -59,7 +59,8 @@ struct state4_principal {
 	uint64_t gids; /* a sum over the list */
 };
 
-static inline bool state4_principal_same(const struct state4_principal *a, const struct state4_principal *b)
+static inline bool state4_principal_same(const struct state4_principal *a,
+					 const struct state4_principal *b)
 {
 	return a->flavor == b->flavor && a->uid == b->uid && a->gid == b->gid && a->gids == b->gids;
 }
@@ -95,8 +96,10 @@ struct state4_client {
 	bool asked_record;	  /* ... or was: it may be there */
 	_Atomic bool recorded;	  /* it is; set without the lock */
 	bool interred;		  /* under the lock of burials: nothing is held any more */
-	unsigned busy;		  /* COMPOUNDs that act for it: its lease does not end before them */
-	unsigned nasked, nreached; /* sessions that want to be called; of them those that can be, as far as is known */
+	/* COMPOUNDs that act for it: its lease does not end before them */
+	unsigned busy;
+	/* sessions that want to be called; of them those that can be, as far as is known */
+	unsigned nasked, nreached;
 	uint8_t verf[STATE4_VERF], confirm[STATE4_VERF];
 	struct state4_principal who;
 	uint64_t renewed_ns;
@@ -127,7 +130,8 @@ struct state4_bind {
 	struct state4_link of_conn; /* in by_conn */
 	struct state4_session *session;
 	uint64_t conn; /* 0: none */
-	enum { STATE4_BOUND, STATE4_ANSWERS, STATE4_SILENT } is; /* SILENT: until it is bound anew */
+	/* SILENT: until it is bound anew */
+	enum { STATE4_BOUND, STATE4_ANSWERS, STATE4_SILENT } is;
 };
 
 /* The backchannel of a session; one slot. */
@@ -189,12 +193,14 @@ struct state4 {
 	struct state4_session *by_session[STATE4_BUCKETS];
 	struct state4_link by_conn[STATE4_CONN_BUCKETS]; /* bindings */
 	struct state4_link again;   /* sessions whose client asked for time when it was called */
-	_Atomic uint64_t cb_calls, cb_answers; /* calls to clients; of them those answered in time */
+	/* calls to clients; of them those answered in time */
+	_Atomic uint64_t cb_calls, cb_answers;
 	struct state4_link unconfirmed, confirmed; /* least recently used first */
 	unsigned nunconfirmed, nconfirmed, ncourtesy, nsessions;
 	unsigned nslots;	/* of all sessions */
 	size_t cached;		/* bytes of replies kept in slots */
-	_Atomic unsigned active; /* clients, and one more in grace: somebody must call state4_sweep() */
+	/* clients, and one more in grace: somebody must call state4_sweep() */
+	_Atomic unsigned active;
 	uint64_t expired, evicted, replays;
 	struct state4_record *record; /* NULL: no records are kept */
 	struct state4_grace grace;
@@ -218,18 +224,20 @@ struct state4_hello {
  * These take the lock, may give up another client's state and so block; an nfsstat4.
  * SETCLIENTID: *id and `confirm`; EXCHANGE_ID: *id, *seqid for CREATE_SESSION, *confirmed.
  */
-uint32_t state4_client_set(struct state4 *s, const struct state4_hello *h, clientid4 *id, uint8_t confirm[STATE4_VERF]);
+uint32_t state4_client_set(struct state4 *s, const struct state4_hello *h, clientid4 *id,
+			   uint8_t confirm[STATE4_VERF]);
 uint32_t state4_client_confirm(struct state4 *s, clientid4 id, const uint8_t confirm[STATE4_VERF],
 			       const struct state4_principal *who);
-uint32_t state4_client_exchange(struct state4 *s, const struct state4_hello *h, clientid4 *id, uint32_t *seqid,
-				bool *confirmed);
+uint32_t state4_client_exchange(struct state4 *s, const struct state4_hello *h, clientid4 *id,
+				uint32_t *seqid, bool *confirmed);
 uint32_t state4_client_destroy(struct state4 *s, clientid4 id);
 /* RECLAIM_COMPLETE of a pinned client: it is recorded, and grace may be over. */
 uint32_t state4_client_reclaimed(struct state4 *s, struct state4_client *c);
 
 /* Under the lock; NULL when there is none. */
 struct state4_client *state4_client_by_id(struct state4 *s, clientid4 id, bool confirmed);
-struct state4_client *state4_client_by_owner(struct state4 *s, const uint8_t *owner, uint32_t len, bool confirmed);
+struct state4_client *state4_client_by_owner(struct state4 *s, const uint8_t *owner, uint32_t len,
+					     bool confirmed);
 /* Unconfirmed becomes confirmed; another of the same owner was buried before. */
 void state4_client_admit(struct state4 *s, struct state4_client *c);
 /*
@@ -253,8 +261,8 @@ typedef void state4_record_each(void *arg, const uint8_t *owner, uint32_t len);
  * state4_record_grace_done().  -EBUSY: another server of ours uses the directory; else -EIO; both
  * with `why`.  The functions below sync before they return, may be called by any thread and block.
  */
-int state4_record_open(struct state4_record **out, const char *dir, state4_record_each *each, void *arg, char *why,
-		       size_t len);
+int state4_record_open(struct state4_record **out, const char *dir, state4_record_each *each,
+		       void *arg, char *why, size_t len);
 int state4_record_add(struct state4_record *r, const uint8_t *owner, uint32_t len);
 int state4_record_remove(struct state4_record *r, const uint8_t *owner, uint32_t len);
 int state4_record_grace_done(struct state4_record *r);
@@ -264,7 +272,10 @@ void state4_record_close(struct state4_record *r); /* NULL is fine */
 
 /* --- state4_grace.c --- */
 
-/* Opens the records and starts grace when there are some.  Never fails: without records there is no grace. */
+/*
+ * Opens the records and starts grace when there are some.
+ * Never fails: without records there is no grace.
+ */
 void state4_grace_start(struct state4 *s);
 void state4_grace_fini(struct state4 *s);
 /* Under the lock: the client has reclaimed all it wants. */
@@ -283,7 +294,10 @@ int state4_grace_settle(struct state4 *s, const uint8_t *owner, uint32_t len);
 #define STATE4_SLOTS 64		  /* of one session; fewer when many are in use */
 #define STATE4_SLOTS_ALL 262144	  /* about as many of all sessions */
 #define STATE4_CACHED_MAX 4096	  /* bytes of a reply that is kept, RPC header included */
-/* The smallest reply: RPC header 24, status, tag and count 12, the operation and its status 8, result 36. */
+/*
+ * The smallest reply: RPC header 24, status, tag and count
+ * 12, the operation and its status 8, result 36.
+ */
 #define STATE4_SEQUENCE_REPLY 80
 #define STATE4_CACHED_ALL (64u << 20)
 
@@ -302,10 +316,15 @@ struct state4_create {
 	struct state4_principal who;
 	struct state4_caller caller;
 };
-/* Takes the lock, may block; an nfsstat4.  *out is the result, of the first time when it is a replay. */
-uint32_t state4_session_create(struct state4 *s, struct state4_create *a, struct state4_created *out);
+/*
+ * Takes the lock, may block; an nfsstat4.  *out is the
+ * result, of the first time when it is a replay.
+ */
+uint32_t state4_session_create(struct state4 *s, struct state4_create *a,
+			       struct state4_created *out);
 /* Takes the lock.  `own`: of the COMPOUND's own SEQUENCE, or NULL. */
-uint32_t state4_session_destroy(struct state4 *s, const uint8_t id[16], const struct state4_session *own);
+uint32_t state4_session_destroy(struct state4 *s, const uint8_t id[16],
+				const struct state4_session *own);
 /* Takes the lock: BADSESSION when there is none. */
 uint32_t state4_session_check(struct state4 *s, const uint8_t id[16]);
 
@@ -320,7 +339,8 @@ struct state4_call {
 	bool again;	 /* it has waited: only a reply that is there is of use */
 };
 struct state4_turn {
-	struct state4_session *session; /* set when the request may run, with a slot in use and the client pinned */
+	/* set when the request may run, with a slot in use and the client pinned */
+	struct state4_session *session;
 	struct state4_slot *slot;
 	struct state4_client *client;
 	struct state4_channel fore;
@@ -334,13 +354,15 @@ struct state4_turn {
 	uint32_t reply_len;
 };
 /* Takes the lock; an nfsstat4.  DELAY: it is at work, and cannot be waited for. */
-uint32_t state4_session_turn(struct state4 *s, const struct state4_call *call, struct state4_turn *out);
+uint32_t state4_session_turn(struct state4 *s, const struct state4_call *call,
+			     struct state4_turn *out);
 /*
  * The request is over: the slot is free, `body` is kept when it is asked for, or waited for by a
  * retransmission, and fits (NULL: not kept).  Takes the lock.  The client's pin stays the caller's.
  */
 void state4_session_done(struct state4 *s, struct state4_session *n, struct state4_slot *slot,
-			 struct state4_client *c, uint32_t status, const uint8_t *body, uint32_t len);
+			 struct state4_client *c, uint32_t status, const uint8_t *body,
+			 uint32_t len);
 
 /* Under the lock: out of the table. */
 void state4_session_drop(struct state4 *s, struct state4_session *n);
@@ -355,16 +377,17 @@ void state4_session_unref(struct state4 *s, struct state4_session *n);
  * --- state4_back.c ---
  *
  * A client that asks for a backchannel (CREATE_SESSION, BIND_CONN_TO_SESSION) gets one.  Nothing is
- * delegated, so all we ever ask is whether it works: CB_NULL on each connection that is bound, as soon
- * as the reply that bound it has been sent (it names no session: the client may not know it yet);
- * CB_SEQUENCE once in the life of a session, when a SEQUENCE has shown that the client knows it.
- * Who asks for time (Linux, while it still sets its session up) is asked again by state4_back_sweep(),
- * after a second at first, then ever more rarely; whether it calls us meanwhile or not.
+ * delegated, so all we ever ask is whether it works: CB_NULL on each connection that is bound, as
+ * soon as the reply that bound it has been sent (it names no session: the client may not know it
+ * yet); CB_SEQUENCE once in the life of a session, when a SEQUENCE has shown that the client knows
+ * it.  Who asks for time (Linux, while it still sets its session up) is asked again by
+ * state4_back_sweep(), after a second at first, then ever more rarely; whether it calls us
+ * meanwhile or not.
  *
  * SEQUENCE's flags follow from that (RFC 8881 s.18.46.3), for who asked for a backchannel alone:
  * CB_PATH_DOWN_SESSION when no connection bound to the session is left, or those that are do not
- * answer or refuse; CB_PATH_DOWN when that is so of all sessions of the client that asked.  A connection not
- * yet heard of counts as one that works; one that did not answer must be bound anew.
+ * answer or refuse; CB_PATH_DOWN when that is so of all sessions of the client that asked.  A
+ * connection not yet heard of counts as one that works; one that did not answer must be bound anew.
  * BACKCHANNEL_FAULT when what CB_SEQUENCE answers makes no sense.
  *
  * NFSv4.0's callback address is not called: it is a third party's word where to connect to, and
@@ -381,7 +404,10 @@ uint32_t state4_back_bind(struct state4 *s, const uint8_t id[16], uint64_t conn)
 void state4_back_set(struct state4 *s, struct state4_session *n, struct state4_caller *caller);
 /* Under the lock: is there something to be asked now? */
 bool state4_back_wants(struct state4 *s, const struct state4_session *n);
-/* Takes the lock, does not block: asks whom it is time to ask again.  A client whose lease is over has to call first. */
+/*
+ * Takes the lock, does not block: asks whom it is time to ask
+ * again.  A client whose lease is over has to call first.
+ */
 void state4_back_sweep(struct state4 *s);
 /* Under the lock: SEQ4_STATUS flags. */
 uint32_t state4_back_flags(const struct state4_session *n);

@@ -24,7 +24,8 @@ static struct state4_open *by_file(struct state4_link *l)
 	return (struct state4_open *)((char *)l - offsetof(struct state4_open, of_file));
 }
 
-static void conflict_of(const struct state4_open *o, const struct state4_range *g, struct state4_conflict *out)
+static void conflict_of(const struct state4_open *o, const struct state4_range *g,
+			struct state4_conflict *out)
 {
 	out->range = *g;
 	out->client = state4_client_id(o->owner->client);
@@ -34,8 +35,9 @@ static void conflict_of(const struct state4_open *o, const struct state4_range *
 		memcpy(out->name, o->owner->name, out->len);
 }
 
-uint32_t state4_lock_test(struct state4 *s, const struct state4_file *f, const struct state4_owner *w,
-			  const struct state4_range *g, struct state4_conflict *out, struct state4_client **courtesy)
+uint32_t state4_lock_test(struct state4 *s, const struct state4_file *f,
+			  const struct state4_owner *w, const struct state4_range *g,
+			  struct state4_conflict *out, struct state4_client **courtesy)
 {
 	(void)s;
 	for (struct state4_link *l = f->opens.next; l != &f->opens; l = l->next) {
@@ -93,14 +95,15 @@ static uint32_t ask_kernel(int fd, const struct state4_range *g, struct state4_c
 	if (l.l_type == F_UNLCK)
 		return NFS4_OK;
 	*out = (struct state4_conflict){
-		.range = {(uint64_t)l.l_start, l.l_len ? (uint64_t)l.l_start + (uint64_t)l.l_len - 1 : UINT64_MAX,
+		.range = {(uint64_t)l.l_start,
+			  l.l_len ? (uint64_t)l.l_start + (uint64_t)l.l_len - 1 : UINT64_MAX,
 			  l.l_type == F_WRLCK},
 	};
 	return NFS4ERR_DENIED;
 }
 
-uint32_t state4_lock_local(struct file *file, struct state4_open *mine, const struct state4_range *g,
-			   struct state4_conflict *out)
+uint32_t state4_lock_local(struct file *file, struct state4_open *mine,
+			   const struct state4_range *g, struct state4_conflict *out)
 {
 	uint32_t st;
 	int fd;
@@ -132,8 +135,8 @@ static int mirror_open(struct state4_open *o)
 	return 0;
 }
 
-static uint32_t mirror(struct state4_open *o, const struct state4_range *g, enum state4_lock_kind kind,
-		       struct state4_conflict *out)
+static uint32_t mirror(struct state4_open *o, const struct state4_range *g,
+		       enum state4_lock_kind kind, struct state4_conflict *out)
 {
 	static const short type[] = {
 		[STATE4_UNLOCK] = F_UNLCK,
@@ -163,7 +166,8 @@ static uint32_t mirror(struct state4_open *o, const struct state4_range *g, enum
 
 /* Under the lock: may `o` have what it asks for, by our own ranges? */
 static uint32_t admit(struct state4 *s, struct state4_open *o, const struct state4_range *g,
-		      enum state4_lock_kind kind, struct state4_conflict *out, struct state4_client **courtesy)
+		      enum state4_lock_kind kind, struct state4_conflict *out,
+		      struct state4_client **courtesy)
 {
 	if (o->gone)
 		return NFS4ERR_BAD_STATEID;

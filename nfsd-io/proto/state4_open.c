@@ -75,7 +75,8 @@ struct state4_file *state4_file_find(struct state4 *s, const struct fh *fh)
 
 	for (n = state4_map_first(&t->files, state4_map_hash(&t->files, fh->data, fh->len)); n;
 	     n = state4_map_next(n)) {
-		struct state4_file *f = (struct state4_file *)((char *)n - offsetof(struct state4_file, node));
+		struct state4_file *f =
+			(struct state4_file *)((char *)n - offsetof(struct state4_file, node));
 
 		if (f->fh.len == fh->len && !memcmp(f->fh.data, fh->data, fh->len))
 			return f;
@@ -168,7 +169,8 @@ static bool asks_anew(const struct state4_open *o, unsigned access)
 	return !o || !(o->access & (1u << access));
 }
 
-uint32_t state4_share_check(const struct state4_file *f, const struct state4_open *o, unsigned access, unsigned deny)
+uint32_t state4_share_check(const struct state4_file *f, const struct state4_open *o,
+			    unsigned access, unsigned deny)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		if ((deny >> i) & 1 && f->access[i])
@@ -179,7 +181,8 @@ uint32_t state4_share_check(const struct state4_file *f, const struct state4_ope
 	return NFS4_OK;
 }
 
-struct state4_client *state4_share_courtesy(const struct state4_file *f, const struct state4_open *o, unsigned access,
+struct state4_client *state4_share_courtesy(const struct state4_file *f,
+					    const struct state4_open *o, unsigned access,
 					    unsigned deny)
 {
 	if (!asks_anew(o, access))
@@ -189,7 +192,8 @@ struct state4_client *state4_share_courtesy(const struct state4_file *f, const s
 
 		if (other->lock || !state4_client_courtesy(other->owner->client))
 			continue;
-		if ((state4_share_union(other->access) & deny) || (state4_share_union(other->deny) & access))
+		if ((state4_share_union(other->access) & deny) ||
+		    (state4_share_union(other->deny) & access))
 			return state4_client_get(other->owner->client);
 	}
 	return NULL;
@@ -224,7 +228,8 @@ struct state4_open *state4_open_find(const struct state4_file *f, const struct s
 }
 
 /* In the tables, with the pin that is theirs. */
-static struct state4_open *stateid_new(struct state4 *s, struct state4_owner *w, struct state4_file *f)
+static struct state4_open *stateid_new(struct state4 *s, struct state4_owner *w,
+				       struct state4_file *f)
 {
 	struct state4_tables *t = state4_tables(s);
 	struct state4_open *o = calloc(1, sizeof(*o));
@@ -252,7 +257,8 @@ static bool may_have_more(struct state4 *s, const struct state4_owner *w)
 	return state4_client_held(w->client)->nopens < state4_tables(s)->max_opens;
 }
 
-struct state4_open *state4_open_new(struct state4 *s, struct state4_owner *w, struct state4_file *f, struct file *file)
+struct state4_open *state4_open_new(struct state4 *s, struct state4_owner *w, struct state4_file *f,
+				    struct file *file)
 {
 	struct state4_open *o = may_have_more(s, w) ? stateid_new(s, w, f) : NULL;
 
@@ -268,7 +274,8 @@ uint32_t state4_open_uid(const struct state4_open *o)
 	return atomic_load_explicit(&o->uid, memory_order_relaxed);
 }
 
-struct state4_open *state4_lock_stateid(struct state4 *s, struct state4_owner *w, struct state4_open *o, bool *fresh)
+struct state4_open *state4_lock_stateid(struct state4 *s, struct state4_owner *w,
+					struct state4_open *o, bool *fresh)
 {
 	struct state4_open *k = state4_open_find(o->sfile, w);
 
@@ -306,7 +313,8 @@ void state4_open_put(struct state4_open *o)
 void state4_files_put(struct state4_files *f)
 {
 	while (f) {
-		struct state4_open *o = (struct state4_open *)((char *)f - offsetof(struct state4_open, dead));
+		struct state4_open *o =
+			(struct state4_open *)((char *)f - offsetof(struct state4_open, dead));
 
 		f = f->next;
 		state4_open_put(o);
@@ -406,8 +414,8 @@ struct state4_files *state4_held_drop(struct state4 *s, struct state4_client *c)
 /* --- READ, WRITE and SETATTR --- */
 
 /*
- * READ and WRITE cannot wait for an eviction: who is kept by courtesy only is marked for the next sweep,
- * and the caller comes back.
+ * READ and WRITE cannot wait for an eviction: who is kept by courtesy only is marked for the next
+ * sweep, and the caller comes back.
  */
 static uint32_t denied_by(const struct state4_file *f, enum state4_use use)
 {
@@ -420,7 +428,8 @@ static uint32_t denied_by(const struct state4_file *f, enum state4_use use)
 	return NFS4ERR_DELAY;
 }
 
-static uint32_t special_io(struct state4 *s, const struct req *r, const stateid4 *id, enum state4_use use)
+static uint32_t special_io(struct state4 *s, const struct req *r, const stateid4 *id,
+			   enum state4_use use)
 {
 	struct state4_file *f;
 	uint32_t st = NFS4_OK;
@@ -480,7 +489,10 @@ uint32_t state4_io(struct req *r, const stateid4 *id, enum state4_use use, struc
 		return special_io(s, r, &cur, use);
 	state4_lock(s);
 	st = real_io(s, r, &cur, use, &o);
-	/* Reading what was opened for writing only is for the file's mode to allow: as without an open. */
+	/*
+	 * Reading what was opened for writing only is for the
+	 * file's mode to allow: as without an open.
+	 */
 	if (!st && state4_open_may(o, use))
 		*file = file_get(o->file);
 	state4_unlock(s);

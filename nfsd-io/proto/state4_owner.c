@@ -8,29 +8,33 @@
 #include "nfsd-io/proto/state4_held.h"
 #include "nfsd-io/proto/v4.h"
 
-static uint64_t owner_hash(const struct state4_tables *t, const struct state4_client *c, bool lock, const void *name,
-			   uint32_t len)
+static uint64_t owner_hash(const struct state4_tables *t, const struct state4_client *c, bool lock,
+			   const void *name, uint32_t len)
 {
-	return state4_map_hash(&t->owners, name, len) ^ (state4_client_id(c) * UINT64_C(0x9e3779b97f4a7c15)) ^ lock;
+	return state4_map_hash(&t->owners, name, len) ^
+	       (state4_client_id(c) * UINT64_C(0x9e3779b97f4a7c15)) ^ lock;
 }
 
-struct state4_owner *state4_owner_find(struct state4 *s, const struct state4_client *c, bool lock, const void *name,
-				       uint32_t len)
+struct state4_owner *state4_owner_find(struct state4 *s, const struct state4_client *c, bool lock,
+				       const void *name, uint32_t len)
 {
 	struct state4_tables *t = state4_tables(s);
 	struct state4_node *n;
 
-	for (n = state4_map_first(&t->owners, owner_hash(t, c, lock, name, len)); n; n = state4_map_next(n)) {
-		struct state4_owner *o = (struct state4_owner *)((char *)n - offsetof(struct state4_owner, node));
+	for (n = state4_map_first(&t->owners, owner_hash(t, c, lock, name, len)); n;
+	     n = state4_map_next(n)) {
+		struct state4_owner *o =
+			(struct state4_owner *)((char *)n - offsetof(struct state4_owner, node));
 
-		if (o->client == c && o->lock == lock && o->len == len && (!len || !memcmp(o->name, name, len)))
+		if (o->client == c && o->lock == lock && o->len == len &&
+		    (!len || !memcmp(o->name, name, len)))
 			return o;
 	}
 	return NULL;
 }
 
-struct state4_owner *state4_owner_new(struct state4 *s, struct state4_client *c, bool lock, const void *name,
-				      uint32_t len, uint32_t seqid)
+struct state4_owner *state4_owner_new(struct state4 *s, struct state4_client *c, bool lock,
+				      const void *name, uint32_t len, uint32_t seqid)
 {
 	struct state4_tables *t = state4_tables(s);
 	struct state4_held *h = state4_client_held(c);
@@ -131,7 +135,8 @@ void state4_held_sweep(struct state4 *s)
 
 	while (!state4_list_empty(&t->idle)) {
 		struct state4_owner *o =
-			(struct state4_owner *)((char *)t->idle.next - offsetof(struct state4_owner, idle));
+			(struct state4_owner *)((char *)t->idle.next -
+						offsetof(struct state4_owner, idle));
 
 		if (now - o->idle_ns < lease)
 			break;
@@ -146,7 +151,8 @@ void state4_seq_init(struct state4_seq *t, const struct req *r)
 	*t = (struct state4_seq){.op = v4((struct req *)r)->op, .at = cursor_pos(&r->reply)};
 }
 
-uint32_t state4_seq_take(struct state4 *s, struct state4_seq *t, struct state4_owner *o, uint32_t seqid)
+uint32_t state4_seq_take(struct state4 *s, struct state4_seq *t, struct state4_owner *o,
+			 uint32_t seqid)
 {
 	if (!o->v40)
 		return NFS4_OK;
@@ -177,8 +183,8 @@ static bool same_fh(const struct fh *a, const struct fh *b)
 	return a->len == b->len && !memcmp(a->data, b->data, a->len);
 }
 
-uint32_t state4_seq_by_id(struct state4 *s, struct state4_seq *t, struct req *r, stateid4 *id, uint32_t seqid,
-			   unsigned kinds, struct state4_open **out)
+uint32_t state4_seq_by_id(struct state4 *s, struct state4_seq *t, struct req *r, stateid4 *id,
+			  uint32_t seqid, unsigned kinds, struct state4_open **out)
 {
 	struct v4 *c = v4(r);
 	struct state4_open *o;
@@ -193,7 +199,9 @@ uint32_t state4_seq_by_id(struct state4 *s, struct state4_seq *t, struct req *r,
 			return st;
 		state4_open_get(o);
 		st = state4_seq_take(s, t, o->owner, seqid);
-		/* With a pin of ours this is not the last one unless it is gone and has no files. */
+		/*
+		 * With a pin of ours this is not the last one unless it is gone and has no files.
+		 */
 		if (st == NFS4_OK && o->gone)
 			st = NFS4ERR_BAD_STATEID;
 		if (st == NFS4_OK)
@@ -263,7 +271,8 @@ static uint32_t again(struct state4 *s, struct state4_seq *t, struct req *r)
 	return p->status;
 }
 
-uint32_t state4_seq_end(struct state4 *s, struct state4_seq *t, struct req *r, uint32_t status, const struct fh *fh)
+uint32_t state4_seq_end(struct state4 *s, struct state4_seq *t, struct req *r, uint32_t status,
+			const struct fh *fh)
 {
 	struct state4_owner *o = t->owner;
 

@@ -72,7 +72,8 @@ static void range_put(struct state4_range *out, unsigned *n, struct state4_range
 		out[(*n)++] = g;
 }
 
-void state4_ranges_set(struct state4_ranges *r, uint64_t first, uint64_t last, enum state4_lock_kind kind)
+void state4_ranges_set(struct state4_ranges *r, uint64_t first, uint64_t last,
+		       enum state4_lock_kind kind)
 {
 	/* A neighbour on each side, the rests of what is cut, and the new one. */
 	struct state4_range piece[5];
@@ -103,8 +104,8 @@ void state4_ranges_set(struct state4_ranges *r, uint64_t first, uint64_t last, e
 	r->n = r->n - (to - from) + n;
 }
 
-const struct state4_range *state4_ranges_conflict(const struct state4_ranges *r, uint64_t first, uint64_t last,
-						  bool write)
+const struct state4_range *state4_ranges_conflict(const struct state4_ranges *r, uint64_t first,
+						  uint64_t last, bool write)
 {
 	for (unsigned i = range_from(r, first); i < r->n && r->v[i].first <= last; i++)
 		if (write || r->v[i].write)

@@ -34,10 +34,11 @@ uint64_t state4_range_length(const struct state4_range *g);
 /* Room for what one state4_ranges_set() may add.  0 or -ENOMEM. */
 int state4_ranges_reserve(struct state4_ranges *r);
 /* The bytes first to last become `kind`; room was reserved. */
-void state4_ranges_set(struct state4_ranges *r, uint64_t first, uint64_t last, enum state4_lock_kind kind);
+void state4_ranges_set(struct state4_ranges *r, uint64_t first, uint64_t last,
+		       enum state4_lock_kind kind);
 /* The first range that keeps another owner from first to last, or NULL. */
-const struct state4_range *state4_ranges_conflict(const struct state4_ranges *r, uint64_t first, uint64_t last,
-						  bool write);
+const struct state4_range *state4_ranges_conflict(const struct state4_ranges *r, uint64_t first,
+						  uint64_t last, bool write);
 void state4_ranges_fini(struct state4_ranges *r);
 
 #endif

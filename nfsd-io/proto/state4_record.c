@@ -55,7 +55,8 @@ static int get(struct state4_record *r, const char *sql, uint64_t out[2])
 
 static int create_epoch(struct state4_record *r, uint64_t epoch)
 {
-	return run(r, "CREATE TABLE \"rec-%016llx\" (id BLOB PRIMARY KEY, princhash BLOB);", (unsigned long long)epoch);
+	return run(r, "CREATE TABLE \"rec-%016llx\" (id BLOB PRIMARY KEY, princhash BLOB);",
+		   (unsigned long long)epoch);
 }
 
 static int create_schema(struct state4_record *r)
@@ -99,8 +100,8 @@ static int next_epoch(struct state4_record *r)
 	if (r->recovery)
 		return run(r, "DELETE FROM \"rec-%016llx\";", (unsigned long long)r->current);
 	r->recovery = r->current++;
-	if (run(r, "UPDATE grace SET current = %llu, recovery = %llu;", (unsigned long long)r->current,
-		(unsigned long long)r->recovery))
+	if (run(r, "UPDATE grace SET current = %llu, recovery = %llu;",
+		(unsigned long long)r->current, (unsigned long long)r->recovery))
 		return -EIO;
 	return create_epoch(r, r->current);
 }
@@ -111,7 +112,8 @@ static int tell_each(struct state4_record *r, state4_record_each *each, void *ar
 	char sql[64];
 	int res;
 
-	snprintf(sql, sizeof(sql), "SELECT id FROM \"rec-%016llx\";", (unsigned long long)r->recovery);
+	snprintf(sql, sizeof(sql), "SELECT id FROM \"rec-%016llx\";",
+		 (unsigned long long)r->recovery);
 	if (sqlite3_prepare_v2(r->db, sql, -1, &st, NULL) != SQLITE_OK)
 		return -EIO;
 	while ((res = sqlite3_step(st)) == SQLITE_ROW)
@@ -123,11 +125,13 @@ static int tell_each(struct state4_record *r, state4_record_each *each, void *ar
 /* One sync a change by the write-ahead log; FULL: it is there before the change counts as made. */
 static int open_db(struct state4_record *r, const char *path)
 {
-	if (sqlite3_open_v2(path, &r->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
-	    SQLITE_OK)
+	if (sqlite3_open_v2(path, &r->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+			    NULL) != SQLITE_OK)
 		return -EIO;
 	sqlite3_busy_timeout(r->db, BUSY_MS);
-	if (run(r, "PRAGMA journal_mode = WAL;") || run(r, "PRAGMA synchronous = FULL;") || run(r, "BEGIN IMMEDIATE;"))
+	if (run(r, "PRAGMA journal_mode = WAL;") || run(r, "PRAGMA synchronous = FULL;") ||
+	    run(r, "BEGIN IMMEDIATE;"))
 		return -EIO;
 	return 0;
 }
@@ -161,8 +165,8 @@ static void explain(const struct state4_record *r, int err, char *why, size_t le
 		snprintf(why, len, "%s", strerror(-err));
 }
 
-int state4_record_open(struct state4_record **out, const char *dir, state4_record_each *each, void *arg, char *why,
-		       size_t len)
+int state4_record_open(struct state4_record **out, const char *dir, state4_record_each *each,
+		       void *arg, char *why, size_t len)
 {
 	struct state4_record *r = calloc(1, sizeof(*r));
 	int err;
@@ -217,7 +221,8 @@ int state4_record_remove(struct state4_record *r, const uint8_t *owner, uint32_t
 	int i, err = 0;
 
 	for (i = 0; i < 2 && !err; i++) {
-		snprintf(sql, sizeof(sql), "DELETE FROM \"rec-%016llx\" WHERE id = ?;", (unsigned long long)epoch[i]);
+		snprintf(sql, sizeof(sql), "DELETE FROM \"rec-%016llx\" WHERE id = ?;",
+			 (unsigned long long)epoch[i]);
 		if (epoch[i])
 			err = change(r, sql, owner, len);
 	}

@@ -68,7 +68,8 @@ uint32_t state4_revoke_free(struct state4 *s, const struct state4_client *c, uin
 	return NFS4_OK;
 }
 
-void state4_revoke_told(struct state4 *s, const struct state4_client *c, uint32_t number, const uint32_t *seqid)
+void state4_revoke_told(struct state4 *s, const struct state4_client *c, uint32_t number,
+			const uint32_t *seqid)
 {
 	struct state4_revoked *v = state4_revoke_find(state4_tables(s), number);
 	struct state4_owner *w = v ? v->owner : NULL;
@@ -124,7 +125,9 @@ unsigned state4_revoke_root(struct state4 *s, uint32_t root_id)
 	for (i = 0; i < m->buckets; i++) {
 		n = m->bucket[i];
 		while (n) {
-			struct state4_file *f = (struct state4_file *)((char *)n - offsetof(struct state4_file, node));
+			struct state4_file *f =
+				(struct state4_file *)((char *)n -
+						       offsetof(struct state4_file, node));
 
 			n = n->next;
 			if (of_root(f, root_id))

@@ -116,7 +116,8 @@ static struct state4_session *make(struct state4 *s, const struct state4_create 
 	return n;
 }
 
-static void add(struct state4 *s, struct state4_client *c, struct state4_session *n, struct state4_caller *caller)
+static void add(struct state4 *s, struct state4_client *c, struct state4_session *n,
+		struct state4_caller *caller)
 {
 	struct state4_session **p = &s->by_session[hash(n->id)];
 
@@ -129,7 +130,10 @@ static void add(struct state4 *s, struct state4_client *c, struct state4_session
 	state4_back_init(s, n, caller);
 }
 
-/* The first session confirms the client; what an earlier incarnation held goes (RFC 8881 s.18.36.4). */
+/*
+ * The first session confirms the client; what an earlier
+ * incarnation held goes (RFC 8881 s.18.36.4).
+ */
 static uint32_t admit(struct state4 *s, struct state4_client *c, const struct state4_create *a,
 		      struct state4_client **list)
 {
@@ -193,7 +197,8 @@ static uint32_t create_locked(struct state4 *s, struct state4_create *a, struct 
 	return status;
 }
 
-uint32_t state4_session_create(struct state4 *s, struct state4_create *a, struct state4_created *out)
+uint32_t state4_session_create(struct state4 *s, struct state4_create *a,
+			       struct state4_created *out)
 {
 	struct state4_client *list = NULL;
 	uint32_t status;
@@ -207,7 +212,8 @@ uint32_t state4_session_create(struct state4 *s, struct state4_create *a, struct
 
 /* --- the end of a session ------------------------------------------------------ */
 
-uint32_t state4_session_destroy(struct state4 *s, const uint8_t id[16], const struct state4_session *own)
+uint32_t state4_session_destroy(struct state4 *s, const uint8_t id[16],
+				const struct state4_session *own)
 {
 	struct state4_session *n;
 	uint32_t status = NFS4_OK;
@@ -237,8 +243,8 @@ uint32_t state4_session_check(struct state4 *s, const uint8_t id[16])
 /* --- SEQUENCE -------------------------------------------------------------------- */
 
 /* The retransmission of a request that is over: only of the very same one. */
-static uint32_t replay(struct state4 *s, const struct state4_slot *slot, const struct state4_call *call,
-		       struct state4_turn *out)
+static uint32_t replay(struct state4 *s, const struct state4_slot *slot,
+		       const struct state4_call *call, struct state4_turn *out)
 {
 	if (!slot->used)
 		return NFS4ERR_SEQ_MISORDERED;
@@ -266,8 +272,8 @@ static void drop_reply(struct state4 *s, struct state4_slot *slot)
 	slot->cached = false;
 }
 
-static void take(struct state4 *s, struct state4_session *n, struct state4_slot *slot, const struct state4_call *call,
-		 struct state4_turn *out)
+static void take(struct state4 *s, struct state4_session *n, struct state4_slot *slot,
+		 const struct state4_call *call, struct state4_turn *out)
 {
 	struct state4_client *c = n->client;
 
@@ -291,11 +297,12 @@ static void wake(struct state4_parked *p)
 }
 
 /*
- * RFC 8881 s.2.10.6.2: of a request that is at work already.  Its first connection may be gone, and who
- * is told DELAY comes back only after long: the answer goes out by this one.  Who is to be woken for it: *old.
+ * RFC 8881 s.2.10.6.2: of a request that is at work already.  Its first connection may be gone, and
+ * who is told DELAY comes back only after long: the answer goes out by this one.  Who is to be
+ * woken for it: *old.
  */
-static uint32_t park(struct state4_slot *slot, const struct state4_call *call, struct state4_turn *out,
-		     struct state4_parked **old)
+static uint32_t park(struct state4_slot *slot, const struct state4_call *call,
+		     struct state4_turn *out, struct state4_parked **old)
 {
 	if (call->seqid != slot->seqid)
 		return NFS4ERR_SEQ_MISORDERED;
@@ -329,7 +336,8 @@ static uint32_t turn(struct state4 *s, const struct state4_call *call, struct st
 	if (slot->in_use)
 		return park(slot, call, out, old);
 	state4_client_renew(s, n->client);
-	out->flags = state4_back_flags(n) | (n->client->held.nrevoked ? SEQ4_STATUS_ADMIN_STATE_REVOKED : 0);
+	out->flags = state4_back_flags(n) |
+		     (n->client->held.nrevoked ? SEQ4_STATUS_ADMIN_STATE_REVOKED : 0);
 	if (call->seqid == slot->seqid)
 		return replay(s, slot, call, out);
 	if (call->seqid != slot->seqid + 1 || call->again)
@@ -342,7 +350,8 @@ static uint32_t turn(struct state4 *s, const struct state4_call *call, struct st
 	return NFS4_OK;
 }
 
-uint32_t state4_session_turn(struct state4 *s, const struct state4_call *call, struct state4_turn *out)
+uint32_t state4_session_turn(struct state4 *s, const struct state4_call *call,
+			     struct state4_turn *out)
 {
 	struct state4_parked *old = NULL;
 	uint32_t status;
@@ -355,7 +364,8 @@ uint32_t state4_session_turn(struct state4 *s, const struct state4_call *call, s
 	return status;
 }
 
-static void keep_reply(struct state4 *s, struct state4_slot *slot, const uint8_t *body, uint32_t len)
+static void keep_reply(struct state4 *s, struct state4_slot *slot, const uint8_t *body,
+		       uint32_t len)
 {
 	if (s->cached + len > STATE4_CACHED_ALL)
 		return;
@@ -369,7 +379,8 @@ static void keep_reply(struct state4 *s, struct state4_slot *slot, const uint8_t
 }
 
 void state4_session_done(struct state4 *s, struct state4_session *n, struct state4_slot *slot,
-			 struct state4_client *c, uint32_t status, const uint8_t *body, uint32_t len)
+			 struct state4_client *c, uint32_t status, const uint8_t *body,
+			 uint32_t len)
 {
 	struct state4_parked *parked;
 

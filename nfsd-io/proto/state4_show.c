@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a client is and holds, as text that nfsdclnts(8) reads: the YAML of nfsd's clients/N/info and states. */
+/*
+ * What a client is and holds, as text that nfsdclnts(8)
+ * reads: the YAML of nfsd's clients/N/info and states.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -42,7 +45,8 @@ static const char *callback_state(const struct state4_client *c)
 
 	for (l = c->sessions.next; l != &c->sessions; l = l->next) {
 		const struct state4_session *n =
-			(const struct state4_session *)((const char *)l - offsetof(struct state4_session, of_client));
+			(const struct state4_session *)((const char *)l -
+							offsetof(struct state4_session, of_client));
 
 		if (n->cb.fault)
 			return "FAULT";
@@ -57,7 +61,10 @@ static void put_info(FILE *out, struct state4 *s, const struct state4_client *c)
 {
 	fprintf(out, "clientid: 0x%llx\n", (unsigned long long)c->id);
 	fprintf(out, "address: \"%s\"\n", c->addr);
-	fprintf(out, "status: %s\n", !c->confirmed ? "unconfirmed" : c->courtesy ? "courtesy" : "confirmed");
+	fprintf(out, "status: %s\n",
+		!c->confirmed ? "unconfirmed"
+		: c->courtesy ? "courtesy"
+			      : "confirmed");
 	fprintf(out, "seconds from last renew: %llu\n",
 		(unsigned long long)((state4_now_ns(s) - c->renewed_ns) / STATE4_SECOND));
 	fputs("name: \"", out);
@@ -87,7 +94,9 @@ static unsigned take_items(struct state4_client *c, struct item *list, unsigned 
 
 	for (w = c->held.owners; w; w = w->next)
 		for (l = w->opens.next; l != &w->opens && n < max; l = l->next)
-			take_item(&list[n++], (struct state4_open *)((char *)l - offsetof(struct state4_open, of_owner)));
+			take_item(&list[n++],
+				  (struct state4_open *)((char *)l -
+							 offsetof(struct state4_open, of_owner)));
 	return n;
 }
 
@@ -123,8 +132,8 @@ static void put_file(FILE *out, const struct file *f)
 		if (++slashes == 2)
 			name = p;
 	}
-	fprintf(out, "superblock: \"%02x:%02x:%llu\", filename: \"", major(st.st_dev), minor(st.st_dev),
-		(unsigned long long)st.st_ino);
+	fprintf(out, "superblock: \"%02x:%02x:%llu\", filename: \"", major(st.st_dev),
+		minor(st.st_dev), (unsigned long long)st.st_ino);
 	state4_show_quoted(out, (const uint8_t *)name, (uint32_t)strlen(name));
 	fputs("\", ", out);
 }
@@ -139,7 +148,8 @@ static void put_state(FILE *out, const struct item *i)
 	if (i->open->lock) {
 		fputs(": { type: lock, ", out);
 	} else {
-		fprintf(out, ": { type: open, access: %s%s, ", i->access & 1 ? "r" : "-", i->access & 2 ? "w" : "-");
+		fprintf(out, ": { type: open, access: %s%s, ", i->access & 1 ? "r" : "-",
+			i->access & 2 ? "w" : "-");
 		fprintf(out, "deny: %s%s, ", i->deny & 1 ? "r" : "-", i->deny & 2 ? "w" : "-");
 	}
 	if (i->open->file)

@@ -72,7 +72,8 @@ static unsigned revoked(struct state4_client *c)
 
 START_TEST(only_what_is_under_the_root_goes)
 {
-	stateid4 one = open_of(a, &gone, "w", 1), two = open_of(a, &stays, "w", 2), three = open_of(b, &gone, "x", 1);
+	stateid4 one = open_of(a, &gone, "w", 1), two = open_of(a, &stays, "w", 2),
+		 three = open_of(b, &gone, "x", 1);
 
 	ck_assert_uint_eq(state4_revoke_root(play_state, gone.id), 2);
 	ck_assert_uint_eq(io(a, 1, 1, &one), NFS4ERR_ADMIN_REVOKED);
@@ -114,9 +115,11 @@ START_TEST(a_41_client_frees_what_it_has_heard_of)
 	ck_assert_uint_eq(io(a, 1, 1, &id), NFS4ERR_ADMIN_REVOKED);
 	ck_assert_uint_eq(io(a, 1, 1, &id), NFS4ERR_ADMIN_REVOKED);
 	state4_lock(play_state);
-	ck_assert_uint_eq(state4_revoke_free(play_state, b, state4_id_number(&id)), NFS4ERR_BAD_STATEID);
+	ck_assert_uint_eq(state4_revoke_free(play_state, b, state4_id_number(&id)),
+			  NFS4ERR_BAD_STATEID);
 	ck_assert_uint_eq(state4_revoke_free(play_state, a, state4_id_number(&id)), NFS4_OK);
-	ck_assert_uint_eq(state4_revoke_free(play_state, a, state4_id_number(&id)), NFS4ERR_BAD_STATEID);
+	ck_assert_uint_eq(state4_revoke_free(play_state, a, state4_id_number(&id)),
+			  NFS4ERR_BAD_STATEID);
 	state4_unlock(play_state);
 	ck_assert_uint_eq(revoked(a), 0);
 	ck_assert_uint_eq(io(a, 1, 1, &id), NFS4ERR_BAD_STATEID);
