@@ -135,7 +135,8 @@ static uint32_t by_name(struct req *r, struct v4_opening *o)
 	struct stat there;
 
 	if (!st && v4_pseudo(r))
-		return make ? NFS4ERR_ROFS : v4_name_status(c->component4_val, in_pseudo(r, c->component4_val));
+		return make ? NFS4ERR_ROFS
+			    : v4_name_status(c->component4_val, in_pseudo(r, c->component4_val));
 	if (!st)
 		st = v4_file(r, FILE_PATH);
 	if (!st && !S_ISDIR(r->file->type))

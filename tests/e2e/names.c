@@ -280,7 +280,8 @@ static void not_utf8(void)
 		IS(open_as(none, false), NFS4ERR_INVAL, "OPEN of none of such a name");
 		IS(open_as(none, true), NFS4ERR_INVAL, "OPEN that would create one");
 	}
-	IS(rename_as(&work, v4c_name(old), &work, v4c_name("coffee")), NFS4_OK, "RENAME to a better name");
+	IS(rename_as(&work, v4c_name(old), &work, v4c_name("coffee")), NFS4_OK,
+	   "RENAME to a better name");
 	IS(lookup(&work, v4c_name(old)), NFS4ERR_INVAL, "LOOKUP of it now");
 	touch("work/caf\xe9");
 	IS(remove_as(&work, v4c_name(old)), NFS4_OK, "REMOVE of such a name");
