@@ -354,7 +354,7 @@ END_TEST
 enum { THREADS = 8, EACH = 60, PIECE = 47008 };
 
 struct writer {
-	pthread_t tid;
+	pthread_t tid, self; /* whose: the starter's to join; its own */
 	struct nfsdio_file *f;
 	int number, here, done;
 };
@@ -363,7 +363,7 @@ static void on_own_thread(void *arg, const struct nfsdio_result *r)
 {
 	struct writer *w = arg;
 
-	w->here += pthread_equal(w->tid, pthread_self()) != 0;
+	w->here += pthread_equal(w->self, pthread_self()) != 0;
 	w->done += r->res == PIECE;
 }
 
@@ -373,7 +373,7 @@ static void *write_own_pieces(void *arg)
 	struct writer *w = arg;
 	uint8_t *mem = malloc(PIECE);
 
-	w->tid = pthread_self();
+	w->self = pthread_self();
 	for (int i = 0; i < EACH; i++) {
 		int at = i * THREADS + w->number;
 
