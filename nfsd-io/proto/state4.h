@@ -9,7 +9,7 @@
  * may have been revoked meanwhile, so look again under the lock.
  *
  *   state4.c         the whole, its lock, the laundry thread's work, counters
- *   state4_client.c  client ids of 4.0 and 4.1, lease, courtesy
+ *   state4_client.c  client ids of 4.0 and 4.1, lease, courtesy; state4_client_show.c for people
  *   state4_session.c sessions, slots
  *   state4_back.c    backchannels: the connections bound to sessions, calls to clients
  *   state4_grace.c   grace and reclaim
@@ -42,7 +42,7 @@ struct state4_params {
 	uint32_t lease_s;	/* 0 = 90 */
 	uint32_t grace_s;	/* 0 = lease_s */
 	const char *state_dir;	/* client records; NULL: none are kept and there is no grace */
-	/* 0 = 10000, confirmed or not; unconfirmed ones go least recently used first */
+	/* 0 = 10000, confirmed or not; of unconfirmed ones the oldest of the busiest address goes */
 	uint32_t max_clients;
 	uint32_t max_opens;	/* of one client; 0 = 100000 */
 	uint32_t max_locks;	/* ranges of one client; 0 = 1000000 */

@@ -56,8 +56,19 @@ static void add(struct state4 *s, struct state4_client *c)
 	c->owner_next = *owner;
 	*owner = c;
 	state4_list_add_tail(&s->unconfirmed, &c->lru);
+	state4_list_add_tail(&s->by_addr[c->addr_bucket], &c->of_addr);
+	s->nby_addr[c->addr_bucket]++;
 	s->nunconfirmed++;
 	atomic_fetch_add(&s->active, 1);
+}
+
+/* No longer one of those that wait to be confirmed. */
+static void leave_addr(struct state4 *s, struct state4_client *c)
+{
+	if (state4_list_empty(&c->of_addr))
+		return;
+	state4_list_del(&c->of_addr);
+	s->nby_addr[c->addr_bucket]--;
 }
 
 static void remove_from_tables(struct state4 *s, struct state4_client *c)
@@ -72,6 +83,7 @@ static void remove_from_tables(struct state4 *s, struct state4_client *c)
 		p = &(*p)->owner_next;
 	*p = c->owner_next;
 	state4_list_del(&c->lru);
+	leave_addr(s, c);
 	atomic_fetch_sub(&s->active, 1);
 }
 
@@ -165,7 +177,29 @@ void state4_client_evict(struct state4 *s, struct state4_client *c)
 
 /* --- room ------------------------------------------------------------------------ */
 
-/* One record more: the unconfirmed used least recently goes, else one kept by courtesy. */
+/* By the host alone: the text ends with a port. */
+static unsigned bucket_of_addr(const char *addr)
+{
+	const char *port = strrchr(addr, ':');
+
+	return hash_owner((const uint8_t *)addr, port ? (uint32_t)(port - addr) : 0) % STATE4_ADDR_BUCKETS;
+}
+
+/*
+ * The oldest unconfirmed one of the address that has most: who floods us puts out its own, and another has
+ * the time it takes to confirm itself.
+ */
+static struct state4_client *least_missed(struct state4 *s)
+{
+	unsigned i, most = 0;
+
+	for (i = 1; i < STATE4_ADDR_BUCKETS; i++)
+		if (s->nby_addr[i] > s->nby_addr[most])
+			most = i;
+	return (struct state4_client *)((char *)s->by_addr[most].next - offsetof(struct state4_client, of_addr));
+}
+
+/* One record more: an unconfirmed one goes, else one kept by courtesy. */
 static uint32_t make_room(struct state4 *s, struct state4_client **list)
 {
 	struct state4_link *l;
@@ -173,7 +207,7 @@ static uint32_t make_room(struct state4 *s, struct state4_client **list)
 	if (s->nunconfirmed + s->nconfirmed < s->p.max_clients)
 		return NFS4_OK;
 	if (!state4_list_empty(&s->unconfirmed)) {
-		state4_client_bury(s, client_of(s->unconfirmed.next), list);
+		state4_client_bury(s, least_missed(s), list);
 		return NFS4_OK;
 	}
 	l = s->confirmed.next;
@@ -211,6 +245,7 @@ static uint32_t make(struct state4 *s, const struct state4_hello *h, struct stat
 		return NFS4ERR_DELAY;
 	c->refs = 1;
 	state4_list_init(&c->lru);
+	state4_list_init(&c->of_addr);
 	state4_list_init(&c->sessions);
 	c->who = h->who;
 	c->minor = h->minor;
@@ -219,6 +254,7 @@ static uint32_t make(struct state4 *s, const struct state4_hello *h, struct stat
 	memcpy(c->owner, h->owner, h->owner_len);
 	memcpy(c->verf, h->verf, STATE4_VERF);
 	snprintf(c->addr, sizeof(c->addr), "%s", h->addr);
+	c->addr_bucket = bucket_of_addr(c->addr);
 	c->renewed_ns = state4_now_ns(s);
 	c->created.status = NFS4ERR_SEQ_MISORDERED; /* RFC 8881 s.18.36.4: the contrived replay */
 	make_id(s, c);
@@ -272,6 +308,7 @@ void state4_client_admit(struct state4 *s, struct state4_client *c)
 	c->confirmed = true;
 	s->nunconfirmed--;
 	s->nconfirmed++;
+	leave_addr(s, c);
 	state4_list_del(&c->lru);
 	state4_list_add_tail(&s->confirmed, &c->lru);
 	c->renewed_ns = state4_now_ns(s);
@@ -543,52 +580,4 @@ void state4_client_sweep(struct state4 *s)
 	sweep_confirmed(s, now, &list);
 	state4_unlock(s);
 	state4_client_inter(s, list);
-}
-
-/* --- for people ---------------------------------------------------------------- */
-
-static void tell(struct state4 *s, struct state4_link *from, void (*fn)(void *arg, const struct state4_client_info *c),
-		 void *arg)
-{
-	struct state4_link *l;
-
-	for (l = from->next; l != from; l = l->next) {
-		const struct state4_client *c = client_of(l);
-		struct state4_client_info i = {
-			.id = c->id, .number = c->number, .minor = c->minor, .confirmed = c->confirmed,
-			.courtesy = c->courtesy, .recorded = c->recorded, .addr = c->addr, .owner = c->owner,
-			.owner_len = c->owner_len, .sessions = c->nsessions, .opens = c->held.nopens,
-			.locks = c->held.nlocks,
-			.changes = 2 * c->held.changes + c->courtesy,
-			.idle_s = (state4_now_ns(s) - c->renewed_ns) / STATE4_SECOND,
-		};
-
-		fn(arg, &i);
-	}
-}
-
-void state4_client_each(struct state4 *s, void (*fn)(void *arg, const struct state4_client_info *c), void *arg)
-{
-	state4_lock(s);
-	tell(s, &s->confirmed, fn, arg);
-	tell(s, &s->unconfirmed, fn, arg);
-	state4_unlock(s);
-}
-
-int state4_client_expire(struct state4 *s, uint32_t number)
-{
-	clientid4 id = (uint64_t)s->boot << 32 | number;
-	struct state4_client *list = NULL, *c;
-
-	state4_lock(s);
-	c = state4_client_by_id(s, id, true);
-	if (!c)
-		c = state4_client_by_id(s, id, false);
-	if (c) {
-		s->evicted++;
-		state4_client_bury(s, c, &list);
-	}
-	state4_unlock(s);
-	state4_client_inter(s, list);
-	return c ? 0 : -ENOENT;
 }

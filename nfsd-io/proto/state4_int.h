@@ -18,6 +18,7 @@
 
 #define STATE4_BUCKETS 4096 /* clients by id, by owner; sessions */
 #define STATE4_CONN_BUCKETS 256
+#define STATE4_ADDR_BUCKETS 64 /* unconfirmed clients, by where they called from */
 #define STATE4_SECOND 1000000000ull
 #define STATE4_COURTESY_NS (24 * 3600 * STATE4_SECOND)
 #define STATE4_VERF 8 /* bytes of a verifier4 */
@@ -86,6 +87,8 @@ struct state4_client {
 	_Atomic unsigned refs;	  /* the tables' one included */
 	struct state4_client *id_next, *owner_next, *grave_next;
 	struct state4_link lru;	  /* unconfirmed, or confirmed: least recently used first */
+	struct state4_link of_addr; /* unconfirmed: among those that called from there */
+	unsigned addr_bucket;
 	struct state4_link sessions;
 	unsigned nsessions;
 	bool v40, confirmed, courtesy;
@@ -196,6 +199,8 @@ struct state4 {
 	/* calls to clients; of them those answered in time */
 	_Atomic uint64_t cb_calls, cb_answers;
 	struct state4_link unconfirmed, confirmed; /* least recently used first */
+	struct state4_link by_addr[STATE4_ADDR_BUCKETS]; /* unconfirmed ones, the oldest first */
+	unsigned nby_addr[STATE4_ADDR_BUCKETS];
 	unsigned nunconfirmed, nconfirmed, ncourtesy, nsessions;
 	unsigned nslots;	/* of all sessions */
 	size_t cached;		/* bytes of replies kept in slots */

@@ -358,6 +358,28 @@ START_TEST(a_flood_of_owners_keeps_to_the_bound)
 }
 END_TEST
 
+START_TEST(a_flood_puts_out_its_own)
+{
+	struct state4_hello honest = play_hello("honest", "v", 0, 0);
+	uint8_t confirm[STATE4_VERF], other[STATE4_VERF];
+	char owner[32];
+	clientid4 id, last;
+	int i;
+
+	honest.addr = "198.51.100.7:801";
+	state4_free(s);
+	s = play_start(NULL, 100);
+	for (i = 0; i < 1000; i++) {
+		snprintf(owner, sizeof(owner), "owner %d", i);
+		ck_assert_uint_eq(set(owner, "v", 0, &last, other), NFS4_OK);
+		if (i == 200)
+			ck_assert_uint_eq(state4_client_set(s, &honest, &id, confirm), NFS4_OK);
+	}
+	ck_assert_uint_eq(confirm_as(id, confirm, 0), NFS4_OK);
+	ck_assert_uint_eq(confirm_as(last, other, 0), NFS4_OK);
+}
+END_TEST
+
 START_TEST(confirmed_clients_give_way_only_by_courtesy)
 {
 	struct state4_hello h = play_hello("c", "v", 0, 0);
@@ -402,6 +424,7 @@ static Suite *suite(void)
 	tcase_add_test(t, a_client_with_state_is_kept_by_courtesy_for_a_day);
 	tcase_add_test(t, only_a_courtesy_client_is_evicted);
 	tcase_add_test(t, a_flood_of_owners_keeps_to_the_bound);
+	tcase_add_test(t, a_flood_puts_out_its_own);
 	tcase_add_test(t, confirmed_clients_give_way_only_by_courtesy);
 	suite_add_tcase(su, t);
 	return su;
