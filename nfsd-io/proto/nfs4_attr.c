@@ -9,7 +9,7 @@ uint32_t v4_getattr(struct req *r)
 {
 	struct v4_attrs asked, known;
 	struct v4_object o;
-	uint32_t minor = v4(r)->minor, status = v4_get_attrs(&r->args, &asked);
+	uint32_t minor = v4(r)->minor, status = v4_get_attrs(&r->args, &asked), need;
 
 	if (status)
 		return status;
@@ -18,8 +18,12 @@ uint32_t v4_getattr(struct req *r)
 	v4_attr_supported(minor, &known);
 	v4_attr_and(&asked, &known);
 	status = v4_object_current(r, &asked, &o);
-	if (!status)
-		status = v4_room(r, v4_attr_room(&asked, &o));
+	if (status)
+		return status;
+	need = v4_attr_room(&asked, &o);
+	if (need > v4_room_left(r))
+		need = v4_attr_size(r, &asked, &o);
+	status = v4_room(r, need);
 	if (!status)
 		v4_attr_put(&r->reply, r, &asked, &o, NFS4_OK);
 	return status;

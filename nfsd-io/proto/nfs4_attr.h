@@ -67,7 +67,8 @@ uint32_t v4_object_owners(struct req *r, struct v4_object *o);
 /* The current object, opened if need be, with what `asked` takes; an nfsstat4 or V4_ELSEWHERE. */
 uint32_t v4_object_current(struct req *r, const struct v4_attrs *asked, struct v4_object *o);
 
-/* Bytes v4_attr_put() takes at most. */
+/* Bytes v4_attr_put() takes at most; and exactly, for what may just fit. */
+uint32_t v4_attr_size(const struct req *r, const struct v4_attrs *asked, const struct v4_object *o);
 uint32_t v4_attr_room(const struct v4_attrs *asked, const struct v4_object *o);
 /*
  * fattr4: those of `asked` (supported ones only) that the object has, in order.  `error`: what

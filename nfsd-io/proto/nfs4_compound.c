@@ -46,7 +46,9 @@ static uint32_t no_room(const struct v4 *v)
  */
 static uint32_t kept_free(const struct v4 *v)
 {
-	return v->at + 1 < v->nops ? OP_HEAD + 4 : 4;
+	if (v->at + 1 < v->nops)
+		return OP_HEAD + 4;
+	return v->op == OP_SETATTR ? 4 : 0;
 }
 
 static bool grow(struct req *r, size_t need)

@@ -284,6 +284,33 @@ static void limits_hold(void)
 	tap_is(v4c_run(&c), NFS4ERR_REP_TOO_BIG, "a reply over the limit");
 }
 
+static uint32_t getattr(uint32_t slot, uint32_t seqid)
+{
+	v4c_begin_bare(&c);
+	v4c_sequence(&c, slot, seqid, false);
+	v4c_putrootfh(&c);
+	v4c_getattr(&c, 1u << FATTR4_TYPE | 1u << FATTR4_SIZE | 1u << FATTR4_CHANGE, 0, 0);
+	return v4c_run(&c);
+}
+
+static void a_reply_may_fit_to_the_byte(void)
+{
+	CREATE_SESSION4args limits = create_args(0);
+	uint32_t len;
+
+	session("room for a reply", &limits);
+	tap_is(getattr(0, 1), NFS4_OK, "GETATTR");
+	len = c.reply_len;
+	limits.csa_fore_chan_attrs.ca_maxresponsesize = len;
+	session("as long as that", &limits);
+	tap_is(getattr(0, 1), NFS4_OK, "it fits");
+	tap_is(c.reply_len, len, "and is the same");
+	limits.csa_fore_chan_attrs.ca_maxresponsesize = len - 4;
+	session("a word shorter", &limits);
+	tap_is(getattr(0, 1), NFS4ERR_REP_TOO_BIG, "it does not fit");
+	tap_ok(c.reply_len <= len - 4, "what says so does");
+}
+
 /* Whatever is wrong behind a good SEQUENCE, its slot is free afterwards. */
 static void slots_come_back(void)
 {
@@ -373,6 +400,7 @@ int main(int argc, char **argv)
 	slots();
 	replays();
 	limits_hold();
+	a_reply_may_fit_to_the_byte();
 	slots_come_back();
 	connections();
 	v4c_close(&c);
