@@ -272,7 +272,7 @@ uint32_t v4_attr_room(const struct v4_attrs *asked, const struct v4_object *o)
 
 uint32_t v4_attr_size(const struct req *r, const struct v4_attrs *asked, const struct v4_object *o)
 {
-	uint8_t buf[4 + 4 * V4_ATTR_WORDS + 4 + 16 * 32 * V4_ATTR_WORDS + HANDLE_MAX + 2 * IDMAP_MAX];
+	uint8_t buf[8 + (4 + 16 * 32) * V4_ATTR_WORDS + HANDLE_MAX + 2 * IDMAP_MAX];
 	struct cursor c;
 
 	cursor_init(&c, buf, sizeof(buf));

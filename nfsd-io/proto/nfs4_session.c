@@ -196,9 +196,10 @@ uint32_t v4_create_session(struct req *r)
 }
 
 /*
- * In its own session it must be the last, for afterwards there is none (RFC 8881 s.18.37.3).  Clients must send
- * it on a connection of the session; it is taken on any, as by knfsd: without state protection the next SEQUENCE
- * would make it one, and Linux, whose connection may be new, takes a refusal for a session that is gone.
+ * In its own session it must be the last, for afterwards there is none (RFC 8881 s.18.37.3).
+ * Clients must send it on a connection of the session; it is taken on any, as by knfsd: without
+ * state protection the next SEQUENCE would make it one, and Linux, whose connection may be new,
+ * takes a refusal for a session that is gone.
  */
 uint32_t v4_destroy_session(struct req *r)
 {

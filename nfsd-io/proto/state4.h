@@ -42,7 +42,7 @@ struct state4_params {
 	uint32_t lease_s;	/* 0 = 90 */
 	uint32_t grace_s;	/* 0 = lease_s */
 	const char *state_dir;	/* client records; NULL: none are kept and there is no grace */
-	/* 0 = 10000, confirmed or not; of unconfirmed ones the oldest of the busiest address goes */
+	/* 0 = 10000, confirmed or not; unconfirmed ones go, the busiest address's oldest first */
 	uint32_t max_clients;
 	uint32_t max_opens;	/* of one client; 0 = 100000 */
 	uint32_t max_locks;	/* ranges of one client; 0 = 1000000 */

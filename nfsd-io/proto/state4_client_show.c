@@ -7,19 +7,30 @@
 
 #include "nfsd-io/proto/state4_int.h"
 
-#define client_of(link) ((struct state4_client *)((char *)(link)-offsetof(struct state4_client, lru)))
+static const struct state4_client *client_of(const struct state4_link *l)
+{
+	return (const void *)((const char *)l - offsetof(struct state4_client, lru));
+}
 
-static void tell(struct state4 *s, struct state4_link *from, void (*fn)(void *arg, const struct state4_client_info *c),
-		 void *arg)
+static void tell(struct state4 *s, struct state4_link *from,
+		 void (*fn)(void *arg, const struct state4_client_info *c), void *arg)
 {
 	struct state4_link *l;
 
 	for (l = from->next; l != from; l = l->next) {
 		const struct state4_client *c = client_of(l);
 		struct state4_client_info i = {
-			.id = c->id, .number = c->number, .minor = c->minor, .confirmed = c->confirmed,
-			.courtesy = c->courtesy, .recorded = c->recorded, .addr = c->addr, .owner = c->owner,
-			.owner_len = c->owner_len, .sessions = c->nsessions, .opens = c->held.nopens,
+			.id = c->id,
+			.number = c->number,
+			.minor = c->minor,
+			.confirmed = c->confirmed,
+			.courtesy = c->courtesy,
+			.recorded = c->recorded,
+			.addr = c->addr,
+			.owner = c->owner,
+			.owner_len = c->owner_len,
+			.sessions = c->nsessions,
+			.opens = c->held.nopens,
 			.locks = c->held.nlocks,
 			.changes = 2 * c->held.changes + c->courtesy,
 			.idle_s = (state4_now_ns(s) - c->renewed_ns) / STATE4_SECOND,
@@ -29,7 +40,8 @@ static void tell(struct state4 *s, struct state4_link *from, void (*fn)(void *ar
 	}
 }
 
-void state4_client_each(struct state4 *s, void (*fn)(void *arg, const struct state4_client_info *c), void *arg)
+void state4_client_each(struct state4 *s,
+			void (*fn)(void *arg, const struct state4_client_info *c), void *arg)
 {
 	state4_lock(s);
 	tell(s, &s->confirmed, fn, arg);
