@@ -149,18 +149,19 @@ static const struct {
 	const char *more; /* a word that may follow, and is a change */
 	int nmore;	  /* words with it */
 	const char *look; /* a word that may follow, with one more or not, and is none */
+	const char *takes; /* told to who says something else; NULL: nothing may follow */
 } verbs[] = {
-	{"status", run_status, false, "how the server and its exports are", NULL, 0, NULL},
-	{"stats", run_stats, false, "counters", NULL, 0, NULL},
-	{"exports", run_exports, false, "what is exported to whom", NULL, 0, NULL},
+	{"status", run_status, false, "how the server and its exports are", NULL, 0, NULL, NULL},
+	{"stats", run_stats, false, "counters", NULL, 0, NULL, NULL},
+	{"exports", run_exports, false, "what is exported to whom", NULL, 0, NULL, NULL},
 	{"clients", run_clients, false,
 	 "NFSv4 clients; states [N]: what they hold; expire N: one of them goes", "expire", 2,
-	 "states"},
+	 "states", "clients may be followed by: states, states N, expire N"},
 	{"grace", run_grace, false, "whether NFSv4 clients may reclaim; end: no more", "end", 1,
-	 NULL},
-	{"reload", run_reload, true, "read configuration and exports again", NULL, 0, NULL},
-	{"stop", run_stop, true, "finish what runs, then end", NULL, 0, NULL},
-	{"help", run_help, false, "these words", NULL, 0, NULL},
+	 NULL, "grace may be followed by: end"},
+	{"reload", run_reload, true, "read configuration and exports again", NULL, 0, NULL, NULL},
+	{"stop", run_stop, true, "finish what runs, then end", NULL, 0, NULL, NULL},
+	{"help", run_help, false, "these words", NULL, 0, NULL, NULL},
 };
 #define NVERBS (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -191,6 +192,12 @@ static bool take_words(char *const words[], int n, struct words *out)
 	return true;
 }
 
+static void wrong_word(unsigned v, json_t *lines)
+{
+	finish(lines, CODE_USAGE,
+	       verbs[v].takes ? verbs[v].takes : "nothing may follow this verb");
+}
+
 static void run_verb(struct server *s, unsigned v, const struct words *w, bool may_change,
 		     json_t *lines)
 {
@@ -199,7 +206,7 @@ static void run_verb(struct server *s, unsigned v, const struct words *w, bool m
 	bool look = w->n && verbs[v].look && !strcmp(w->word[0], verbs[v].look);
 
 	if (w->n && !more && !look)
-		finish(lines, CODE_USAGE, "this verb takes no such word");
+		wrong_word(v, lines);
 	else if ((verbs[v].changes || more) && !may_change)
 		finish(lines, CODE_NOT_PERMITTED,
 		       "only root and the server's own user may change anything");
@@ -223,7 +230,7 @@ void control_verbs_run(struct server *s, char *line, bool may_change, json_t *li
 		if (take_words(words, n, &more))
 			run_verb(s, i, &more, may_change, lines);
 		else
-			finish(lines, CODE_USAGE, "this verb takes no such word");
+			wrong_word(i, lines);
 		return;
 	}
 	finish(lines, CODE_USAGE, "unknown verb: try help");

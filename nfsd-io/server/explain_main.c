@@ -83,6 +83,25 @@ static bool parse_align(const char *arg, struct dio_facts *f)
 	return n == 3;
 }
 
+/* What a file system can say: three powers of two, or none of them. */
+static bool possible_align(const struct dio_facts *f)
+{
+	const uint32_t a[] = {f->mem_align, f->offset_align, f->read_align};
+	unsigned powers = 0, none = 0;
+
+	for (unsigned i = 0; i < 3; i++) {
+		powers += a[i] && !(a[i] & (a[i] - 1));
+		none += !a[i];
+	}
+	return powers == 3 || none == 3;
+}
+
+/* RFC 1813 s.3.3.7: FBIG comes before any plan. */
+static bool beyond_files(const struct dio_facts *f)
+{
+	return f->op == DIO_WRITE && f->offset > INT64_MAX - (uint64_t)f->len;
+}
+
 static void parse_word(struct args *a, const char *arg, struct argp_state *state)
 {
 	struct dio_facts *f = &a->facts;
@@ -121,6 +140,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		if (!parse_align(arg, &a->facts))
 			argp_error(state, "--align=%s: three sizes MEM,OFF,READ were expected",
 				   arg);
+		if (!possible_align(&a->facts))
+			argp_error(state, "--align=%s: three powers of two, or 0,0,0", arg);
 		break;
 	case OPT_MODE:
 		if (!dio_mode_parse(arg, &a->facts.mode))
@@ -146,6 +167,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (a->nwords < 3)
 			argp_error(state, "read or write, an offset and a length were expected");
+		if (beyond_files(&a->facts))
+			argp_error(state, "that ends beyond the largest file, of 2^63-1 bytes: "
+					  "such a WRITE is answered FBIG");
 		if (a->file && a->align)
 			argp_error(state, "--file and --align exclude each other");
 		break;

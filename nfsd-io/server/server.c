@@ -253,7 +253,11 @@ static int start_control(struct server *s, const struct conf *c)
 			 c->socket);
 		return 0;
 	}
-	return err ? complain(err, c->socket) : 0;
+	if (err == -EADDRINUSE)
+		log_line(LOG_ERR, "%s: another server answers there (control.socket)", c->socket);
+	else if (err)
+		complain(err, c->socket);
+	return err;
 }
 
 static int start(struct server *s)

@@ -20,9 +20,11 @@ ok "no DONTCACHE" has "[0,100) buffered" write 0 100 --no-dontcache --rule page
 is "json is one object a rule" "$(explain read 0 1M --json | jq -r .disposition | sort -u)" ALIGNED
 
 for args in "" "read" "read 1" "read 1 2 3" "list 1 2" "read x 1" "read 1 8G" "read -- -1 1" "write 1 1 --align 1,2" \
-	"write 1 1 --mode fast" "write 1 1 --rule best" "write 1 1 --file x --align 1,1,1" "read 9223372036854775808 1"; do
+	"write 1 1 --mode fast" "write 1 1 --rule best" "write 1 1 --file x --align 1,1,1" "read 9223372036854775808 1" \
+	"write 1 1 --align 3,3,3" "write 1 1 --align 512,0,512" "write 9223372036854775807 1"; do
 	is "usage error: '$args'" "$(status explain $args)" 2
 done
+ok "the last byte a file can have" has "rule page: TOO_SMALL" write 9223372036854775806 1
 is "usage names the verb" "$(explain --usage | head -1 | cut -c1-22)" "Usage: nfsd-io explain"
 is "a missing file is an error" "$(status explain read 0 1 --file "$TAP_TMP/none")" 1
 is "a directory is an error" "$(status explain read 0 1 --file "$TAP_TMP")" 1
