@@ -18,7 +18,8 @@ ok "and says which it takes" grep -q "expire N" <(daemon_ctl clients expire 2>&1
 mkdir "$TAP_TMP/second"
 second() {
 	timeout 20 "$NFSD_IO" serve -f /dev/null -o control.socket="$DAEMON_DIR/ctl" -o nfsd.port=0 -o nfsd.rpcbind=n \
-		-o nfsd.state-directory-path="$TAP_TMP/second" -o log.target=stderr 2>&1
+		-o nfsd.state-directory-path="$TAP_TMP/second" -o log.target=stderr \
+		--export "$EXPORT" 2>&1
 }
 ok "a second server is told that its control socket is taken" grep -q "another server answers there" <(second)
 is "no grace without records of before" "$(daemon_ctl grace)" "no grace"
