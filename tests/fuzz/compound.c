@@ -10,6 +10,7 @@
 
 #include "nfsd-io/proto/nfs4_attr.h"
 #include "nfsd-io/proto/peek4.h"
+#include "nfsd-io/proto/utf8.h"
 #include "tests/lib/fuzz.h"
 
 #define OP_XDR ((xdrproc_t)xdr_nfs_argop4)
@@ -109,6 +110,7 @@ static void check_sattr(const uint8_t *at, size_t len, const fattr4 *in)
 	}
 }
 
+/* What may be made is what may be looked up, if it is UTF-8. */
 static void check_name(const uint8_t *at, size_t len, const component4 *name)
 {
 	char out[NAME_MAX + 1];
@@ -116,11 +118,16 @@ static void check_name(const uint8_t *at, size_t len, const component4 *name)
 	uint32_t status;
 
 	cursor_init_const(&c, at, len);
-	status = v4_get_name(&c, out);
+	status = v4_get_old_name(&c, out);
 	FUZZ_CHECK(status == v4_name_check(name));
-	if (!status)
+	if (!status) {
 		FUZZ_CHECK(strlen(out) == name->component4_len &&
 			   !memcmp(out, name->component4_val, strlen(out)));
+		if (!utf8_valid(out, strlen(out)))
+			status = NFS4ERR_INVAL;
+	}
+	cursor_init_const(&c, at, len);
+	FUZZ_CHECK(status == v4_get_name(&c, out));
 }
 
 /* `at`: the operation's arguments, as many as the codec took. */
