@@ -17,7 +17,8 @@
 #define DEMAND_MAX (1 << 20)
 
 static uint8_t once[65536], twice[65536];
-static struct req req;
+static struct proto_env env; /* owners are numbers */
+static struct req req = {.env = &env};
 
 struct seen {
 	enum peek4 how;
