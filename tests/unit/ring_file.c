@@ -22,7 +22,7 @@ START_TEST(writes_syncs_and_reads_back)
 	memset(out, 'x', sizeof(out));
 	ring_write(ring, &waiting(&w, NULL)->op, fd, out, sizeof(out), 3, 0, -1, NULL);
 	ck_assert_int_eq(w.calls, 0);
-	ck_assert_uint_eq(ring_inflight(ring), 1);
+	ck_assert_uint_ge(ring_inflight(ring), 1);
 	ck_assert_int_eq(finish(&w), sizeof(out));
 	ring_fsync(ring, &waiting(&w, NULL)->op, fd, true);
 	ck_assert_int_eq(finish(&w), 0);
