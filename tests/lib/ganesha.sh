@@ -12,13 +12,13 @@ GANESHA_PID=
 
 # --- what the benchmark shares ---------------------------------------------------------------
 # No files or sockets of the host, no addresses but those that are in the namespace.
-ganesha_conf() { # DIR
+ganesha_conf() { # DIR [ENGINE]
 	cat <<-END
 		NFS_CORE_PARAM { Protocols = 3, 4; NFS_Port = 2049; MNT_Port = 20048; Plugins_Dir = "$1/plugins";
 			Enable_UDP = false; Enable_NLM = false; Enable_RQUOTA = false; }
 		NFSv4 { Graceless = true; Only_Numeric_Owners = true; Minor_Versions = 0, 1, 2; }
 		NFS_KRB5 { Active_krb5 = false; }
-		NFSDIO { Control_Socket = "$1/nfsdio.sock"; }
+		NFSDIO { Control_Socket = "$1/nfsdio.sock"; ${2:+Engine = $2;} }
 	END
 }
 

@@ -60,10 +60,10 @@ quick line readdirplus dir "$both" -w readdirplus -N 4 -d 4
 line remove names "$both async" -w remove -N $NAMES
 
 # nfs-ganesha through libnfsdio: against VFS, and the rule against the one it replaced.
-fsal="ganesha ganesha+page"
+fsal="ganesha ganesha+page ganesha+page+io_uring"
 line fsal-write-1m new "$fsal" -s 1M
 line fsal-write-1m-over over "$fsal" -s 1M
 line fsal-read-1m-cold cold "$fsal" -w read -s 1M
-line fsal-iorhard over "$fsal ganesha+dontcache-ends" -s 47008 -t $SMALL
+line fsal-iorhard over "$fsal ganesha+dontcache-ends ganesha+dontcache-ends+io_uring" -s 47008 -t $SMALL
 
 quick line idle idle "direct ganesha" -w idle -c 64

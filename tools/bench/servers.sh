@@ -8,7 +8,7 @@
 #	MODE+STRATEGY			that server (direct, buffered), by an export of it whose replies are sent by sendmsg, splice or
 #					zerocopy only: one process, so that how its threads came to lie is the same for all
 #	ganesha				nfs-ganesha, FSAL VFS
-#	ganesha+RULE			nfs-ganesha with our plugin, direct, that rule (page, dontcache-ends)
+#	ganesha+RULE[+ENGINE]		nfs-ganesha with our plugin, direct, that rule (page, dontcache-ends) and engine
 #	SERVER@BYTES			that server in a memory cgroup of this size
 declare -A SRV_PID SRV_CGROUP SRV_PORT SRV_MOUNT SRV_ADDR
 SRV_WAYS="sendmsg splice zerocopy"
@@ -119,12 +119,15 @@ srv_nfsd_io() { # NAME STATE-DIR
 }
 
 srv_ganesha() { # NAME STATE-DIR
-	local fsal rule=${1%@*}
+	local fsal rule=${1%@*} engine=
 	fsal=$(ganesha_vfs)
-	[ "$rule" = ganesha ] || fsal=$(ganesha_nfsdio direct direct "${rule#*+}")
+	rule=${rule#ganesha}
+	rule=${rule#+}
+	case $rule in *+*) engine=${rule#*+} rule=${rule%%+*};; esac
+	[ -z "$rule" ] || fsal=$(ganesha_nfsdio direct direct "$rule")
 	ganesha_plugins "$2" || return 1
 	{
-		ganesha_conf "$2"
+		ganesha_conf "$2" "$engine"
 		ganesha_export 1 "$FS" "$fsal"
 		echo 'LOG { Default_Log_Level = WARN; }'
 	} >"$2/conf"
