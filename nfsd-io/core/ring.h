@@ -169,8 +169,8 @@ void ring_turn(struct ring *r);
 uint64_t ring_batch(void);
 
 /*
- * Operations started and not over, for drain and stats; an engine of threads has one more while ends of
- * them wait to be told.
+ * Operations started and not over, for drain and stats; an engine of threads has one more while
+ * ends of them wait to be told.
  */
 unsigned ring_inflight(const struct ring *r);
 
