@@ -45,9 +45,8 @@ fs_mount() { # TYPE [SIZE] [MOUNT OPTIONS]
 	chmod 755 "$FS_DIR"
 }
 
-# An ext4 of 300 MiB that promises more than there is: the image lies on a tmpfs of 100 MiB, FS_UNDER.  Skips the test.
-fs_mount_hollow() { # DIR
-	fs_mount tmpfs 100M || skip_all "tmpfs cannot be mounted here"
+# An ext4 of 300 MiB whose image lies on the file system mounted last, FS_UNDER.  Skips the test.
+fs_mount_upon() { # DIR
 	FS_UNDER=$FS_DIR
 	mkdir "$1"
 	truncate -s 300M "$FS_UNDER/image"
@@ -56,15 +55,16 @@ fs_mount_hollow() { # DIR
 	FS_DIRS=("$1" "${FS_DIRS[@]}")
 }
 
-# An ext4 whose image lies on another one, FS_UNDER, that can be shut down: what is below fails with EIO then.
+# One that promises more than there is: below it is a tmpfs of 100 MiB.  Skips the test.
+fs_mount_hollow() { # DIR
+	fs_mount tmpfs 100M || skip_all "tmpfs cannot be mounted here"
+	fs_mount_upon "$1"
+}
+
+# One below which is another ext4 that can be shut down: it fails with EIO then.  Skips the test.
 fs_mount_doomed() { # DIR
 	fs_mount ext4 400M || skip_all "ext4 cannot be mounted here"
-	FS_UNDER=$FS_DIR
-	mkdir "$1"
-	truncate -s 300M "$FS_UNDER/image"
-	mkfs.ext4 -q -F -O ^has_journal "$FS_UNDER/image" && mount -o loop "$FS_UNDER/image" "$1" ||
-		skip_all "ext4 cannot be mounted here"
-	FS_DIRS=("$1" "${FS_DIRS[@]}")
+	fs_mount_upon "$1"
 }
 
 fs_umount() { # DIR
