@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A Linux kernel client's backchannel: it answers what it is called with, binds connections anew when they were cut, and
-# lets go at once at umount.  Then it mounts while others come without end, each of them new: MOUNT_SECONDS at most.
+# lets go at once at umount.  Then it mounts while others come without end, each of them new: MOUNT_SECONDS (2) at most.
 srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
 . "$srcdir/tests/kernel/uml.sh"
@@ -30,7 +30,7 @@ ebb() {
 called() { wait_for 20 up || { cat "$TAP_TMP/states"; daemon_ctl stats --json | jq .connections; return 1; }; }
 boot_and_serve() {
 	uml_run_serving "${KERNEL_TIMEOUT:-300}" "$(realpath "$srcdir/tests/kernel/guest-back")" "$DAEMON_PORT" "$TAP_TMP/e" \
-		"${MOUNT_SECONDS:-10}"
+		"${MOUNT_SECONDS:-2}"
 }
 
 ok_here "daemon starts" daemon_start || { tap_done; exit; }
