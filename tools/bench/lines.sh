@@ -59,6 +59,14 @@ line readdir dir "$both" -w readdir -N 4 -d 4
 quick line readdirplus dir "$both" -w readdirplus -N 4 -d 4
 line remove names "$both async" -w remove -N $NAMES
 
+# NFSv4.2 against NFSv3: one process, in turn.
+quick line v4-read-1m-cached cached "buffered buffered+v4" -w read -s 1M -T $T
+quick line v4-read-1m-cold cold "direct direct+v4" -w read -s 1M
+line v4-randread-4k-cached cached "buffered buffered+v4" -w read -s 4K -R 1 -d 32 -T $T
+line v4-write-1m-new new "direct direct+v4" -s 1M
+quick line v4-write-1m-over over "direct direct+v4" -s 1M
+line v4-iorhard-over over "direct direct+v4" -s 47008 -t $SMALL
+
 # nfs-ganesha through libnfsdio: against VFS, and the rule against the one it replaced.
 fsal="ganesha ganesha+page ganesha+page+io_uring"
 line fsal-write-1m new "$fsal" -s 1M

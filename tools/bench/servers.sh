@@ -7,6 +7,7 @@
 #	async				nfsd-io, direct, an export with async: nothing is made stable before a reply
 #	MODE+STRATEGY			that server (direct, buffered), by an export of it whose replies are sent by sendmsg, splice or
 #					zerocopy only: one process, so that how its threads came to lie is the same for all
+#	MODE+v4				that server (direct, buffered) by NFSv4.2: the same process and export
 #	ganesha				nfs-ganesha, FSAL VFS
 #	ganesha+RULE[+ENGINE]		nfs-ganesha with our plugin, direct, that rule (page, dontcache-ends) and engine
 #	SERVER@BYTES			that server in a memory cgroup of this size
@@ -32,7 +33,7 @@ srv_options() { # NAME
 	seed|mainline|dontcache-ends) printf '%s\n' -o "io.rule=$mode";;
 	*) return 1;;
 	esac
-	[ "$name" = "$mode" ] || [[ " $SRV_WAYS " = *" ${name#*+} "* ]]
+	[ "$name" = "$mode" ] || [[ " $SRV_WAYS v4 " = *" ${name#*+} "* ]]
 }
 
 srv_known() { # NAME
@@ -86,7 +87,7 @@ srv_inside='[ -z "$1" ] || echo $$ >"$1/cgroup.procs"; ip link set lo up; shift;
 
 # What a server serves: the directory, or the same one mounted a second time, exported with another way to reply.
 srv_path() { # NAME
-	case $1 in ganesha*|*@*) echo "$FS";; *+*) echo "$TMP/way/${1#*+}";; *) echo "$FS";; esac
+	case $1 in ganesha*|*@*|*+v4) echo "$FS";; *+*) echo "$TMP/way/${1#*+}";; *) echo "$FS";; esac
 }
 
 srv_way() { # WAY NUMBER STATE-DIR
@@ -179,6 +180,7 @@ srv_start() { # NAME
 srv_load() { # NAME NET OPTION...
 	local name=$1 net=$2 ns=${SRV_PID[$1]} addr=127.0.0.1
 	shift 2
+	[[ $name != *+v4 ]] || set -- -V 4 "$@"
 	[ "$net" = lo ] || { ns=$CLIENT_NS addr=${SRV_ADDR[$name]}; }
 	nsenter -t "$ns" -n timeout 180 "$NFSLOAD" -M "${SRV_MOUNT[$name]}" -p "${SRV_PID[$name]}" "$@" "$addr" "${SRV_PORT[$name]}" \
 		"$(srv_path "$name")"
