@@ -16,6 +16,7 @@
 #include "nfsd-io/core/handle.h"
 #include "nfsd-io/server/cli.h"
 #include "nfsd-io/server/conf_dirs.h"
+#include "nfsd-io/server/congestion.h"
 #include "nfsd-io/server/exports.h"
 #include "nfsd-io/server/health.h"
 
@@ -113,6 +114,7 @@ static unsigned check_host(const struct conf *c)
 	struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM}, *list;
 	unsigned n = check_state_dir(c->state_dir);
 	struct handle_key *key;
+	char why[320];
 	int err;
 
 	for (unsigned i = 0; i < c->nhosts; i++) {
@@ -121,6 +123,11 @@ static unsigned check_host(const struct conf *c)
 			n += problem("[nfsd] host: %s: %s", c->hosts[i], gai_strerror(err));
 		else
 			freeaddrinfo(list);
+	}
+	err = congestion_check(c->congestion);
+	if (err) {
+		congestion_why(c->congestion, err, why, sizeof(why));
+		n += problem("[nfsd] congestion-control: %s", why);
 	}
 	if (access(c->key_file, F_OK)) /* else loading would make it */
 		return n;

@@ -47,6 +47,7 @@ struct conf {
 	uint16_t port;    /* 2049; embedded default 20490 */
 	unsigned threads; /* 0 = one per CPU */
 	char *numa;       /* a place_wish, as written */
+	char *congestion; /* congestion_listen()'s wish */
 	bool vers3, vers4, vers40, vers41, vers42;
 	unsigned lease_s, grace_s; /* NFSv4 */
 	bool idmap_names; /* NFSv4's owners are told as name@domain */

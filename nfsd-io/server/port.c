@@ -14,6 +14,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "nfsd-io/server/congestion.h"
 #include "nfsd-io/server/conn.h"
 #include "nfsd-io/server/holder.h"
 #include "nfsd-io/server/peername.h"
@@ -31,6 +32,7 @@ struct port {
 	/* of fds[1] on; since port_start() nobody changes them */
 	struct sockaddr_storage addrs[LISTENERS_MAX];
 	unsigned naddrs;
+	struct congestion congestion; /* the same for all of them */
 	struct port_service s;
 	struct peername *names; /* connections whose host name is being found */
 	int backoff_ms;		/* 0 = accepting */
@@ -93,7 +95,8 @@ static socklen_t addr_len(const struct sockaddr_storage *a)
 }
 
 /* A listening descriptor, or -errno. */
-static int listen_on(const struct sockaddr_storage *a, unsigned backlog)
+static int listen_on(struct port *p, const struct sockaddr_storage *a,
+		     const struct port_params *params)
 {
 	int fd = socket(a->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), one = 1, err;
 
@@ -103,8 +106,13 @@ static int listen_on(const struct sockaddr_storage *a, unsigned backlog)
 	if (a->ss_family == AF_INET6 &&
 	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)))
 		goto fail;
+	err = congestion_listen(&p->congestion, fd, params->congestion);
+	if (err) {
+		close(fd);
+		return err;
+	}
 	if (bind(fd, (const struct sockaddr *)a, addr_len(a)) ||
-	    listen(fd, backlog ? (int)backlog : SOMAXCONN))
+	    listen(fd, params->backlog ? (int)params->backlog : SOMAXCONN))
 		goto fail;
 	return fd;
 fail:
@@ -113,11 +121,18 @@ fail:
 	return err;
 }
 
-static void explain_failure(const struct sockaddr_storage *a, int err, char *why, size_t len)
+static void explain_failure(const struct port_params *params, const struct sockaddr_storage *a,
+			    int err, char *why, size_t len)
 {
 	char text[INET6_ADDRSTRLEN + 8], holder[160] = "";
 
 	port_text(a, text, sizeof(text));
+	if (congestion_check(params->congestion) == err) {
+		snprintf(why, len, "[nfsd] congestion-control: ");
+		len -= strlen(why);
+		congestion_why(params->congestion, err, why + strlen(why), len);
+		return;
+	}
 	if (err == -EADDRINUSE)
 		holder_find(get_port(a), holder, sizeof(holder));
 	if (*holder)
@@ -126,8 +141,8 @@ static void explain_failure(const struct sockaddr_storage *a, int err, char *why
 		snprintf(why, len, "cannot listen on %s: %s", text, strerror(-err));
 }
 
-static int add_listener(struct port *p, struct sockaddr_storage *a, unsigned backlog,
-			uint16_t *number)
+static int add_listener(struct port *p, struct sockaddr_storage *a,
+			const struct port_params *params, uint16_t *number)
 {
 	socklen_t len = sizeof(*a);
 	int fd;
@@ -135,7 +150,7 @@ static int add_listener(struct port *p, struct sockaddr_storage *a, unsigned bac
 	if (p->naddrs == LISTENERS_MAX)
 		return -E2BIG;
 	set_port(a, *number);
-	fd = listen_on(a, backlog);
+	fd = listen_on(p, a, params);
 	if (fd < 0)
 		return fd;
 	if (!*number && !getsockname(fd, (struct sockaddr *)a, &len))
@@ -174,14 +189,14 @@ static int bind_host(struct port *p, const char *host, const struct port_params 
 		if (ai->ai_family != AF_INET && ai->ai_family != AF_INET6)
 			continue;
 		memcpy(&a, ai->ai_addr, ai->ai_addrlen);
-		err = add_listener(p, &a, params->backlog, number);
+		err = add_listener(p, &a, params, number);
 		if (!err) {
 			bound++;
 			continue;
 		}
 		if (!first || err == -EADDRINUSE) {
 			first = err;
-			explain_failure(&a, err, why, len);
+			explain_failure(params, &a, err, why, len);
 		}
 		if (!lenient || (err != -EAFNOSUPPORT && err != -EADDRNOTAVAIL))
 			break;
@@ -308,6 +323,7 @@ static void accept_round(struct port *p, int fd)
 
 		if (new >= 0) {
 			p->backoff_ms = 0;
+			congestion_accept(&p->congestion, new, &a);
 			take(p, new, &a);
 			continue;
 		}

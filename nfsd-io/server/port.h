@@ -21,7 +21,8 @@ struct port_params {
 	char **hosts; /* addresses or names; none = all addresses */
 	unsigned nhosts;
 	bool any_will_do; /* a host that cannot be bound is passed over as long as one can */
-	unsigned backlog; /* 0 = the system's */
+	unsigned backlog;	/* 0 = the system's */
+	const char *congestion; /* congestion_listen()'s wish; NULL = auto */
 };
 
 struct port_service {

@@ -91,7 +91,8 @@ static void log_errors(struct conf_errors *e, int priority)
 static int bind_ports(struct server *s, const struct conf *c)
 {
 	struct port_params pp = {
-		.hosts = c->hosts, .nhosts = c->nhosts, .any_will_do = c->embedded};
+		.hosts = c->hosts, .nhosts = c->nhosts, .any_will_do = c->embedded,
+		.congestion = c->congestion};
 	char why[320] = "";
 	int ret;
 

@@ -69,6 +69,7 @@ finds() { # WHAT STATUS TEXT OPTION: check answers STATUS and names TEXT; serve 
 }
 ok_here "check finds nothing where nothing is wrong" checks
 finds "a host that is none" 1 "[nfsd] host: 999.1.1.1" nfsd.host=999.1.1.1
+finds "a congestion control the kernel does not know" 1 "[nfsd] congestion-control: \"rneo\"" nfsd.congestion-control=rneo
 finds "a state directory that cannot be made" 1 "[nfsd] state-directory-path: $TAP_TMP/no" \
 	"nfsd.state-directory-path=$TAP_TMP/no/where"
 finds "a key that is none" 1 "[filehandle] key-file: $DAEMON_DIR/conf" "filehandle.key-file=$DAEMON_DIR/conf"
