@@ -75,7 +75,7 @@ int rawnfs_send_bytes(struct rawnfs *r, const void *p, size_t len);
 int rawnfs_send(struct rawnfs *r, const struct rawnfs_call *call, size_t fragment);
 /* The record's bytes, marks included, malloc'd; *len of them. */
 uint8_t *rawnfs_record(const struct rawnfs_call *call, size_t fragment, size_t *len);
-/* Until the kernel on the other side has taken everything sent so far. */
+/* Until the program on the other side, on this machine, has received everything sent so far. */
 int rawnfs_flush(struct rawnfs *r);
 /*
  * The next reply record: its header into *out.  -ECONNRESET at the end of the stream, -ETIMEDOUT.

@@ -19,12 +19,13 @@
 #include "tests/lib/stamp.h"
 #include "tests/lib/unit.h"
 
-enum { FILE_MAX = 1 << 20, IO_MAX = 300000, OPS = 700, STAMPED = 4 << 20, DEPTH = 16, ROUNDS = 4 };
+enum { FILE_MAX = 1 << 20, IO_MAX = 300000, STAMPED = 4 << 20, DEPTH = 16, ROUNDS = 4 };
 
 static const char *const fstypes[] = { "", "ext4", "xfs", "btrfs", "tmpfs" };
 static struct loopfs fs[5];
 static bool fs_up[5];
 static uint64_t seeds[2];
+static int nops = 700; /* INTEGRITY_OPS: sanitizers, which are slow, are given fewer */
 
 static uint64_t rnd;
 
@@ -148,7 +149,7 @@ static void against_model(const char *dir, unsigned engine, uint64_t seed)
 	iofile_up(&f, dir, 0);
 	memset(model, 0, sizeof(model));
 	model_size = 0;
-	for (int i = 0; i < OPS; i++) {
+	for (int i = 0; i < nops; i++) {
 		unsigned what = below(100);
 
 		iofile_mode(&f, (enum dio_mode)(below(4) ? DIO_MODE_DIRECT : below(3)),
@@ -450,12 +451,14 @@ static Suite *suite(void)
 
 int main(void)
 {
-	const char *why = NULL, *again = getenv("NFSD_IO_SEED");
+	const char *why = NULL, *again = getenv("NFSD_IO_SEED"), *ops = getenv("INTEGRITY_OPS");
 	int ret;
 
 	seeds[0] = 20251104;
 	seeds[1] =
 		again ? strtoull(again, NULL, 0) : (uint64_t)time(NULL) * 1000 + (uint64_t)getpid();
+	if (ops)
+		nops = atoi(ops);
 	printf("# NFSD_IO_SEED=%llu\n", (unsigned long long)seeds[1]);
 	fs_up[0] = true;
 	for (int i = 1; i < 5; i++) {

@@ -35,8 +35,6 @@ static void begin(void)
 {
 	open_conn();
 	new_stream();
-	for (uint32_t i = 0; i < sizeof(data); i++)
-		data[i] = pattern(7, i);
 	for (uint32_t i = 1; i <= REPLIES; i++)
 		put_call(i, 1, 0, 0, SIZE_MAX);
 	hold = true;
@@ -251,5 +249,7 @@ static Suite *suite(void)
 
 int main(void)
 {
+	for (uint32_t i = 0; i < sizeof(data); i++)
+		data[i] = pattern(7, i);
 	return unit_run(suite());
 }
