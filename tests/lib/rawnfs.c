@@ -181,7 +181,7 @@ static int other_end(const struct rawnfs *r, struct inet_diag_sockid *id)
 	return 0;
 }
 
-/* Bytes that have arrived at the other end and were not received by the program there, or -errno. */
+/* Bytes at the other end that the program there has not received yet, or -errno. */
 static int unread(const struct rawnfs *r)
 {
 	struct {
@@ -215,7 +215,7 @@ int rawnfs_flush(struct rawnfs *r)
 	int64_t end = now_ms() + RAWNFS_WAIT_MS;
 	int left;
 
-	/* Not until all is acknowledged: that takes the other side 40 ms when it has nothing to say. */
+	/* Not until it is acknowledged: that takes a side with nothing to say 40 ms. */
 	while ((left = unread(r)) > 0 && now_ms() < end)
 		poll(NULL, 0, 1);
 	return left > 0 ? -ETIMEDOUT : left;
