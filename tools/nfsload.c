@@ -31,9 +31,6 @@ static const char usage[] =
 	"  -T SECONDS    go round for so long\n"
 	"  -a RATE       open loop: so many calls a second are due, and latency counts from when "
 	"one was due\n"
-	"  -L            be woken once a payload, not for each segment of it (SO_RCVLOWAT): as over a "
-	"network, a reply\n"
-	"                then costs the server no wake-ups of its client\n"
 	"  -y            FILE_SYNC writes\n"
 	"  -v            verify: read everything back after writing; check contents when reading\n"
 	"  -f NAME       file or directory in the export (nfsload)\n"
@@ -92,7 +89,6 @@ static int option(int opt, const char *arg)
 	case 'm': work.read_percent = number(arg, 0, 100); break;
 	case 'T': work.seconds = atof(arg); break;
 	case 'a': client.rate = atof(arg); break;
-	case 'L': client.low_water = true; break;
 	case 'y': work.stable = 2; break;
 	case 'v': work.verify = true; break;
 	case 'f': work.name = arg; break;
@@ -119,7 +115,7 @@ static int parse(int argc, char **argv)
 	client.proto = &v3_proto;
 	client.links = 1;
 	client.depth = 16;
-	while ((opt = getopt(argc, argv, "w:rs:t:o:N:c:d:R:m:T:a:Lyvf:nM:p:CV:")) != -1)
+	while ((opt = getopt(argc, argv, "w:rs:t:o:N:c:d:R:m:T:a:yvf:nM:p:CV:")) != -1)
 		if (option(opt, optarg))
 			return -1;
 	if (argc - optind != 3 || (!is_io() && !meta_knows(work.kind) && strcmp(work.kind, "idle")))

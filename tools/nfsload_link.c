@@ -19,7 +19,6 @@
 
 #define GATHER 64	 /* calls in one sendmsg */
 #define BULK (16 * 1024) /* from this size on, a payload is not read along with what is around it */
-#define LOW_WATER_MAX (1 << 20)
 #define STALL_S 60	 /* a server silent for so long is broken */
 
 static int tcp_connect(const char *host, int port)
@@ -317,21 +316,6 @@ static uint32_t in_room(const struct link *l)
 	return (l->bulk && l->in_have < prefix ? prefix : LINK_IN) - l->in_have;
 }
 
-/*
- * Nothing is there: wake us for the rest of this payload at once, not for each
- * piece of it.  The kernel wakes us earlier when its buffer is full.
- */
-static void low_water(struct link *l)
-{
-	int bytes = l->payload_left > LOW_WATER_MAX ? LOW_WATER_MAX : (int)l->payload_left;
-
-	bytes += !bytes;
-	if (!l->client->low_water || (uint32_t)bytes == l->low_water)
-		return;
-	setsockopt(l->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
-	l->low_water = bytes;
-}
-
 int link_input(struct link *l, bool block)
 {
 	int flags = block ? 0 : MSG_DONTWAIT, err;
@@ -344,10 +328,8 @@ int link_input(struct link *l, bool block)
 		want = payload ? l->payload_left : in_room(l);
 		n = payload ? payload_recv(l, flags | (block ? MSG_WAITALL : 0))
 			    : recv(l->fd, l->in + l->in_have, want, flags);
-		if (n < 0 && (errno == EINTR || (errno == EAGAIN && !block))) {
-			low_water(l);
+		if (n < 0 && (errno == EINTR || (errno == EAGAIN && !block)))
 			return 0;
-		}
 		if (n <= 0)
 			return n ? -errno : -EPIPE;
 		if (payload)
@@ -358,6 +340,5 @@ int link_input(struct link *l, bool block)
 		if (err)
 			return err;
 	} while (!block && (uint64_t)n == want);
-	low_water(l);
 	return 0;
 }

@@ -52,7 +52,6 @@ struct link {
 	uint32_t payload_at;
 	struct lane *payload_lane;
 	uint8_t *in;
-	uint32_t low_water; /* what the socket was told (client->low_water), 0 before that */
 };
 
 /* Connect; buffers for `depth` lanes of `lane_buf` bytes (0: none).  0 or -errno. */

@@ -181,7 +181,7 @@ int loop_run(struct client *c, struct source *s, struct hist *hist)
 		if (!c->busy && c->dry)
 			return 0;
 		err = flush(c);
-		if (!err && ns < 0 && c->links == 1 && !c->link[0].want_out && !c->low_water)
+		if (!err && ns < 0 && c->links == 1 && !c->link[0].want_out)
 			err = wait_one(c);
 		else if (!err)
 			err = wait_some(c, ns);

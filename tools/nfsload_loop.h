@@ -36,7 +36,6 @@ struct client {
 	struct link link[LOOP_LINKS_MAX];
 	unsigned links, depth;
 	double rate; /* calls a second due; 0: closed loop */
-	bool low_water; /* woken once for what is missing of a payload (SO_RCVLOWAT) */
 	/* the run in progress */
 	struct source *source;
 	struct hist *hist;

@@ -30,7 +30,7 @@ const struct conf_key conf_table[] = {
 	{"nfsd", "numa", CONF_NUMA, AT(numa), 0, 0, NULL, "auto", RESTART, 0,
 	 "auto, off, netdev:IFACE or node:N,N; auto = the nodes of the network cards listened on"},
 	{"nfsd", "congestion-control", CONF_STRING, AT(congestion), 0, 0, NULL, "auto", RESTART,
-	 0, "TCP's: auto, system, or one the kernel knows; auto = the system's, reno within the host"},
+	 0, "TCP's: auto, system or one the kernel knows; auto = system, but reno within the host"},
 	{"nfsd", "vers3", CONF_BOOL, AT(vers3), 0, 0, NULL, "y", RESTART, 0, "serve NFSv3"},
 	{"nfsd", "vers4", CONF_BOOL, AT(vers4), 0, 0, NULL, "y", RESTART, 0,
 	 "serve NFSv4.0, 4.1 and 4.2"},

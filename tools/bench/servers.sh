@@ -70,6 +70,22 @@ srv_cache_kb() { # NAME: page cache charged to the server
 	awk -v k="$CG_STAT" '$1 == k { print int($2 / 1024) }' "${SRV_CGROUP[$1]}/memory.stat"
 }
 
+# A cgroup of version 1 bounds memory but not what of it is dirty; the kernel of a machine with that much memory does, at a
+# tenth and a fifth, and so does version 2.  Hence the whole machine, for as long as such a line runs.
+DIRTY=
+dirty_limit() { # BYTES
+	[ -n "$CG_ROOT" ] && [ "$CG_STAT" = cache ] && [ -z "$DIRTY" ] || return 0
+	DIRTY=$(sysctl -n vm.dirty_background_ratio vm.dirty_ratio) || return 0
+	[ "$(sysctl -n vm.dirty_bytes)" = 0 ] || { DIRTY=; return 0; }
+	sysctl -q vm.dirty_background_bytes=$(($1 / 10)) vm.dirty_bytes=$(($1 / 5))
+}
+dirty_unlimit() {
+	[ -n "$DIRTY" ] || return 0
+	set -- $DIRTY
+	sysctl -q vm.dirty_background_ratio="$1" vm.dirty_ratio="$2"
+	DIRTY=
+}
+
 srv_rss_kb() { awk '/^VmRSS/ { print $2 }' "/proc/${SRV_PID[$1]}/status"; }
 
 # Times a thread of its own went to sleep and was woken: nfsd-io's workers, which have names, or all of another server's.
@@ -82,8 +98,10 @@ srv_wakeups() { # NAME
 }
 
 # --- starting ----------------------------------------------------------------------------
-# In the new namespaces: join the cgroup, lo up, then CMD takes this process's place, so that its pid is known.
-srv_inside='[ -z "$1" ] || echo $$ >"$1/cgroup.procs"; ip link set lo up; shift; exec "$@"'
+# In the new namespaces: join the cgroup, lo up, TCP as wanted, then CMD takes this process's place, so that its pid is known.
+srv_inside='[ -z "$1" ] || echo $$ >"$1/cgroup.procs"; ip link set lo up
+	[ -z "$CONGESTION" ] || echo "$CONGESTION" >/proc/sys/net/ipv4/tcp_congestion_control
+	shift; exec "$@"'
 
 # What a server serves: the directory, or the same one mounted a second time, exported with another way to reply.
 srv_path() { # NAME
@@ -140,7 +158,7 @@ srv_ganesha() { # NAME STATE-DIR
 
 # A pair of interfaces between the server's namespace and the client's.
 srv_veth() { # NAME NUMBER
-	[ -n "$CLIENT_NS" ] || { unshare -n sleep infinity & CLIENT_NS=$!; wait_for 5 ns_left "$CLIENT_NS"; }
+	[ -n "$CLIENT_NS" ] || { unshare -n bash -c "$srv_inside" - "" sleep infinity & CLIENT_NS=$!; wait_for 5 ns_left "$CLIENT_NS"; }
 	ip link add "veth$2" netns "$CLIENT_NS" type veth peer name eth0 netns "${SRV_PID[$1]}" &&
 		nsenter -t "$CLIENT_NS" -n ip addr add "10.99.$2.1/24" dev "veth$2" &&
 		nsenter -t "$CLIENT_NS" -n ip link set "veth$2" up &&
