@@ -77,7 +77,10 @@ static uint32_t go(struct req *r, struct v4_target *t)
 	return status;
 }
 
-/* A link in the middle of a path is the client's to follow: it must know. */
+/*
+ * A link in the middle of a path is the client's to follow: it must know (RFC 8881 s.15.4: SYMLINK
+ * is an error of LOOKUP and LOOKUPP).
+ */
 static uint32_t not_a_dir(const struct req *r, uint32_t status)
 {
 	return status == NFS4ERR_NOTDIR && S_ISLNK(r->file->type) ? NFS4ERR_SYMLINK : status;
@@ -100,7 +103,7 @@ uint32_t v4_lookupp(struct req *r)
 	struct v4_target t;
 	uint32_t status = v4_target_parent(r, &t);
 
-	return status ? status : go(r, &t);
+	return status ? not_a_dir(r, status) : go(r, &t);
 }
 
 /* --- READLINK --- */

@@ -158,7 +158,8 @@ static void looked_up(void)
 		v4c_begin(&c);
 		v4c_putfh(&c, &of[t]);
 		v4c_op(&c, OP_LOOKUPP);
-		IS(v4c_run(&c), NFS4ERR_NOTDIR, "LOOKUPP from a %s", v4f_types[t].name);
+		IS(v4c_run(&c), t == V4F_LINK ? NFS4ERR_SYMLINK : NFS4ERR_NOTDIR,
+		   "LOOKUPP from a %s", v4f_types[t].name);
 	}
 	v4c_begin(&c);
 	v4c_putfh(&c, &of[V4F_DIR]);

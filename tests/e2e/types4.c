@@ -435,7 +435,7 @@ static const struct row {
 	{"LINK of it", do_link,                                   OK,       DIR_,      OK,       OK},
 	{"LOCKT", do_lockt,                                       OK,       DIR_,      LNK,      TYPE},
 	{"LOOKUP below it", do_lookup_below,                      NOTDIR,   NOENT,     LNK,      NOTDIR},
-	{"LOOKUPP", do_lookupp,                                   NOTDIR,   OK,        NOTDIR,   NOTDIR},
+	{"LOOKUPP", do_lookupp,                                   NOTDIR,   OK,        LNK,      NOTDIR},
 	{"OPEN", do_open,                                         OK,       DIR_,      LNK,      OTYPE},
 	{"OPEN below it", do_open_below,                          NOTDIR,   NOENT,     NOTDIR,   NOTDIR},
 	{"OPENATTR", do_openattr,                                 NOTSUPP,  NOTSUPP,   NOTSUPP,  NOTSUPP},
