@@ -51,7 +51,7 @@ static uint32_t get_value(struct req *r, struct cursor *c, unsigned attr, struct
 	case FATTR4_SIZE:
 		s->set_size = true;
 		s->size = cursor_get_u64(c);
-		return NFS4_OK;
+		return s->size > INT64_MAX ? NFS4ERR_FBIG : NFS4_OK;
 	case FATTR4_MODE:
 		s->set_mode = true;
 		s->mode = cursor_get_u32(c) & 07777;

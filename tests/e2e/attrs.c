@@ -313,8 +313,13 @@ static void set_size(int t)
 		    v4f_number(&c, &of[t], FATTR4_SIZE) == 0,
 	    "with the other special stateid, too");
 	say(setattr(t, &v4c_anonymous, v4f_u64(&s, FATTR4_SIZE, UINT64_C(1) << 63)) ==
-		    NFS4ERR_INVAL,
-	    "a size beyond all files is INVAL");
+			    NFS4ERR_FBIG &&
+		    setattr(t, &v4c_anonymous, v4f_u64(&s, FATTR4_SIZE, UINT64_MAX)) ==
+			    NFS4ERR_FBIG &&
+		    setattr(t, &v4c_anonymous, v4f_u64(&s, FATTR4_SIZE, INT64_MAX)) ==
+			    NFS4ERR_FBIG &&
+		    v4f_number(&c, &of[t], FATTR4_SIZE) == 0,
+	    "a size beyond all files is FBIG");
 }
 
 /* --- without an object --- */

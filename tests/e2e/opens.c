@@ -97,6 +97,12 @@ static void unchecked(void)
 	tap_is(v4owner_open(&c, &w, &root, n, &o), NFS4ERR_INVAL,
 	       "no truncation without write access");
 	tap_is(size_of(n), 5, "and none happens");
+	o = make(RW, 0);
+	o.set_size = true;
+	o.size = UINT64_C(1) << 63;
+	n = fresh();
+	tap_is(v4owner_open(&c, &w, &root, n, &o), NFS4ERR_FBIG, "a size no file can have");
+	tap_is(size_of(n), -1, "makes none");
 }
 
 static void guarded(void)
