@@ -177,6 +177,17 @@ uint32_t v4_copy(struct req *r)
 	return status;
 }
 
+/* --- OFFLOAD_STATUS, OFFLOAD_CANCEL --- */
+
+/* A COPY is over when it is answered: no stateid is that of one still running. */
+uint32_t v4_offload(struct req *r)
+{
+	stateid4 id;
+
+	v4_get_stateid(&r->args, &id);
+	return cursor_ok(&r->args) ? NFS4ERR_BAD_STATEID : NFS4ERR_BADXDR;
+}
+
 /* --- CLONE --- */
 
 static int clone_range(struct req *r, const struct copy *y)

@@ -303,7 +303,8 @@ int v4_changed(struct req *r, struct file *f);
 /* A range to be changed: NFS4ERR_INVAL when it has no end, FBIG when no file reaches that far. */
 uint32_t v4_range_check(uint64_t offset, uint64_t len);
 uint32_t v4_seek(struct req *r), v4_allocate(struct req *r), v4_deallocate(struct req *r),
-	v4_copy(struct req *r), v4_clone(struct req *r), v4_getxattr(struct req *r),
+	v4_copy(struct req *r), v4_offload(struct req *r), v4_clone(struct req *r),
+	v4_getxattr(struct req *r),
 	v4_setxattr(struct req *r), v4_listxattrs(struct req *r), v4_removexattr(struct req *r);
 
 #endif

@@ -229,6 +229,34 @@ static void copies(bool reflinks)
 	IS(v4c_run(&c), NFS4ERR_NOFILEHANDLE, "COPY without a saved filehandle");
 }
 
+/* Stateids of nothing: no part of COPY takes them, and no copy runs on to be asked about. */
+static void copies_by_strangers(void)
+{
+	static const nfs_opnum4 ops[] = {OP_OFFLOAD_STATUS, OP_OFFLOAD_CANCEL};
+	static const stateid4 wrong = {1, "\xde\xad\xbe\xef\xde\xad\xbe\xef\xde\xad\xbe\xef"};
+	COPY4args *a;
+
+	for (int side = 0; side < 2; side++) {
+		v4c_begin(&c);
+		v4c_putfh(&c, &file);
+		v4c_op(&c, OP_SAVEFH);
+		v4c_putfh(&c, &copy_fh);
+		a = &v4c_op(&c, OP_COPY)->nfs_argop4_u.opcopy;
+		*(side ? &a->ca_src_stateid : &a->ca_dst_stateid) = wrong;
+		a->ca_count = 1;
+		IS(v4c_run(&c), NFS4ERR_BAD_STATEID, "COPY by a stateid nobody gave, %s",
+		   side ? "from" : "to");
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		v4c_begin(&c);
+		v4c_putfh(&c, &copy_fh);
+		/* The arguments of both are a stateid and no more. */
+		v4c_op(&c, ops[i])->nfs_argop4_u.opoffload_status.osa_stateid =
+			i ? v4c_anonymous : wrong;
+		IS(v4c_run(&c), NFS4ERR_BAD_STATEID, "operation %u: there is no such copy", ops[i]);
+	}
+}
+
 /* --- what writes takes set-id bits off --- */
 
 static mode_t mode_after(uint32_t (*act)(void))
@@ -416,8 +444,7 @@ static void xattrs(void)
 
 static void unknown(void)
 {
-	static const nfs_opnum4 ops[] = {OP_IO_ADVISE, OP_OFFLOAD_CANCEL, OP_OFFLOAD_STATUS,
-					 OP_COPY_NOTIFY};
+	static const nfs_opnum4 ops[] = {OP_IO_ADVISE, OP_COPY_NOTIFY};
 	nfs_argop4 *a;
 
 	for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
@@ -457,6 +484,7 @@ int main(int argc, char **argv)
 	   0, "they are found");
 	holes();
 	copies(reflinks);
+	copies_by_strangers();
 	set_ids(reflinks);
 	xattrs();
 	unknown();
