@@ -141,8 +141,7 @@ int state4_new(struct state4 **out, const struct state4_params *p)
 	state4_list_init(&s->unconfirmed);
 	state4_list_init(&s->confirmed);
 	state4_list_init(&s->again);
-	for (i = 0; i < STATE4_ADDR_BUCKETS; i++)
-		state4_list_init(&s->by_addr[i]);
+	state4_room_init(&s->room);
 	for (i = 0; i < STATE4_CONN_BUCKETS; i++)
 		state4_list_init(&s->by_conn[i]);
 	err = make_boot(s);

@@ -9,7 +9,13 @@
 
 #include "nfsd-io/proto/state4_int.h"
 
-#define client_of(link) ((struct state4_client *)((char *)(link)-offsetof(struct state4_client, lru)))
+#define client_of(link) \
+	((struct state4_client *)((char *)(link)-offsetof(struct state4_client, lru)))
+
+static struct state4_session *session_of(struct state4_link *l)
+{
+	return (struct state4_session *)((char *)l - offsetof(struct state4_session, of_client));
+}
 
 /* --- the tables ---------------------------------------------------------------- */
 
@@ -20,12 +26,7 @@ static unsigned hash_id(clientid4 id)
 
 static unsigned hash_owner(const uint8_t *owner, uint32_t len)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-	uint32_t i;
-
-	for (i = 0; i < len; i++)
-		h = (h ^ owner[i]) * UINT64_C(0x100000001b3);
-	return (unsigned)((h ^ (h >> 32)) % STATE4_BUCKETS);
+	return state4_hash(owner, len) % STATE4_BUCKETS;
 }
 
 struct state4_client *state4_client_by_id(struct state4 *s, clientid4 id, bool confirmed)
@@ -37,11 +38,13 @@ struct state4_client *state4_client_by_id(struct state4 *s, clientid4 id, bool c
 	return c;
 }
 
-struct state4_client *state4_client_by_owner(struct state4 *s, const uint8_t *owner, uint32_t len, bool confirmed)
+struct state4_client *state4_client_by_owner(struct state4 *s, const uint8_t *owner, uint32_t len,
+					     bool confirmed)
 {
 	struct state4_client *c = s->by_owner[hash_owner(owner, len)];
 
-	while (c && (c->owner_len != len || c->confirmed != confirmed || memcmp(c->owner, owner, len)))
+	while (c &&
+	       (c->owner_len != len || c->confirmed != confirmed || memcmp(c->owner, owner, len)))
 		c = c->owner_next;
 	return c;
 }
@@ -56,19 +59,9 @@ static void add(struct state4 *s, struct state4_client *c)
 	c->owner_next = *owner;
 	*owner = c;
 	state4_list_add_tail(&s->unconfirmed, &c->lru);
-	state4_list_add_tail(&s->by_addr[c->addr_bucket], &c->of_addr);
-	s->nby_addr[c->addr_bucket]++;
+	state4_room_enter(&s->room, c);
 	s->nunconfirmed++;
 	atomic_fetch_add(&s->active, 1);
-}
-
-/* No longer one of those that wait to be confirmed. */
-static void leave_addr(struct state4 *s, struct state4_client *c)
-{
-	if (state4_list_empty(&c->of_addr))
-		return;
-	state4_list_del(&c->of_addr);
-	s->nby_addr[c->addr_bucket]--;
 }
 
 static void remove_from_tables(struct state4 *s, struct state4_client *c)
@@ -83,7 +76,7 @@ static void remove_from_tables(struct state4 *s, struct state4_client *c)
 		p = &(*p)->owner_next;
 	*p = c->owner_next;
 	state4_list_del(&c->lru);
-	leave_addr(s, c);
+	state4_room_leave(&s->room, c);
 	atomic_fetch_sub(&s->active, 1);
 }
 
@@ -118,11 +111,10 @@ void state4_client_bury(struct state4 *s, struct state4_client *c, struct state4
 		s->nunconfirmed--;
 	if (c->courtesy)
 		s->ncourtesy--;
-	/* Who meets its opens until they are dropped may ask for its eviction, and waits for the burial. */
+	/* Who meets its opens until they are dropped may have it evicted; that waits for this. */
 	c->courtesy = true;
 	while (!state4_list_empty(&c->sessions))
-		state4_session_drop(s, (struct state4_session *)((char *)c->sessions.next -
-								 offsetof(struct state4_session, of_client)));
+		state4_session_drop(s, session_of(c->sessions.next));
 	c->grave_next = *list;
 	*list = c;
 }
@@ -175,48 +167,7 @@ void state4_client_evict(struct state4 *s, struct state4_client *c)
 	state4_client_put(c);
 }
 
-/* --- room ------------------------------------------------------------------------ */
-
-/* By the host alone: the text ends with a port. */
-static unsigned bucket_of_addr(const char *addr)
-{
-	const char *port = strrchr(addr, ':');
-
-	return hash_owner((const uint8_t *)addr, port ? (uint32_t)(port - addr) : 0) % STATE4_ADDR_BUCKETS;
-}
-
-/*
- * The oldest unconfirmed one of the address that has most: who floods us puts out its own, and another has
- * the time it takes to confirm itself.
- */
-static struct state4_client *least_missed(struct state4 *s)
-{
-	unsigned i, most = 0;
-
-	for (i = 1; i < STATE4_ADDR_BUCKETS; i++)
-		if (s->nby_addr[i] > s->nby_addr[most])
-			most = i;
-	return (struct state4_client *)((char *)s->by_addr[most].next - offsetof(struct state4_client, of_addr));
-}
-
-/* One record more: an unconfirmed one goes, else one kept by courtesy. */
-static uint32_t make_room(struct state4 *s, struct state4_client **list)
-{
-	struct state4_link *l;
-
-	if (s->nunconfirmed + s->nconfirmed < s->p.max_clients)
-		return NFS4_OK;
-	if (!state4_list_empty(&s->unconfirmed)) {
-		state4_client_bury(s, least_missed(s), list);
-		return NFS4_OK;
-	}
-	l = s->confirmed.next;
-	if (!client_of(l)->courtesy)
-		return NFS4ERR_DELAY;
-	s->evicted++;
-	state4_client_bury(s, client_of(l), list);
-	return NFS4_OK;
-}
+/* --- new ones ---------------------------------------------------------------------- */
 
 static void make_id(struct state4 *s, struct state4_client *c)
 {
@@ -235,11 +186,11 @@ static void make_confirm(struct state4 *s, struct state4_client *c)
 static uint32_t make(struct state4 *s, const struct state4_hello *h, struct state4_client **list,
 		     struct state4_client **out)
 {
-	uint32_t status = make_room(s, list);
+	unsigned bucket = state4_room_bucket(h->addr);
 	struct state4_client *c;
 
-	if (status)
-		return status;
+	if (!state4_room_make(s, bucket, list))
+		return NFS4ERR_DELAY;
 	c = calloc(1, sizeof(*c) + h->owner_len);
 	if (!c)
 		return NFS4ERR_DELAY;
@@ -254,7 +205,7 @@ static uint32_t make(struct state4 *s, const struct state4_hello *h, struct stat
 	memcpy(c->owner, h->owner, h->owner_len);
 	memcpy(c->verf, h->verf, STATE4_VERF);
 	snprintf(c->addr, sizeof(c->addr), "%s", h->addr);
-	c->addr_bucket = bucket_of_addr(c->addr);
+	c->addr_bucket = bucket;
 	c->renewed_ns = state4_now_ns(s);
 	c->created.status = NFS4ERR_SEQ_MISORDERED; /* RFC 8881 s.18.36.4: the contrived replay */
 	make_id(s, c);
@@ -265,14 +216,15 @@ static uint32_t make(struct state4 *s, const struct state4_hello *h, struct stat
 
 /* --- NFSv4.0 ------------------------------------------------------------------- */
 
-static uint32_t set_locked(struct state4 *s, const struct state4_hello *h, struct state4_client **list,
-			   clientid4 *id, uint8_t confirm[STATE4_VERF])
+static uint32_t set_locked(struct state4 *s, const struct state4_hello *h,
+			   struct state4_client **list, clientid4 *id, uint8_t confirm[STATE4_VERF])
 {
 	struct state4_client *conf = state4_client_by_owner(s, h->owner, h->owner_len, true);
 	struct state4_client *unconf, *c;
 	uint32_t status;
 
-	if (conf && state4_client_holds(conf) && (!conf->v40 || !state4_principal_same(&conf->who, &h->who)))
+	if (conf && state4_client_holds(conf) &&
+	    (!conf->v40 || !state4_principal_same(&conf->who, &h->who)))
 		return NFS4ERR_CLID_INUSE;
 	unconf = state4_client_by_owner(s, h->owner, h->owner_len, false);
 	if (unconf)
@@ -291,7 +243,8 @@ static uint32_t set_locked(struct state4 *s, const struct state4_hello *h, struc
 	return NFS4_OK;
 }
 
-uint32_t state4_client_set(struct state4 *s, const struct state4_hello *h, clientid4 *id, uint8_t confirm[STATE4_VERF])
+uint32_t state4_client_set(struct state4 *s, const struct state4_hello *h, clientid4 *id,
+			   uint8_t confirm[STATE4_VERF])
 {
 	struct state4_client *list = NULL;
 	uint32_t status;
@@ -305,10 +258,11 @@ uint32_t state4_client_set(struct state4 *s, const struct state4_hello *h, clien
 
 void state4_client_admit(struct state4 *s, struct state4_client *c)
 {
+	state4_room_leave(&s->room, c);
 	c->confirmed = true;
+	state4_room_enter(&s->room, c);
 	s->nunconfirmed--;
 	s->nconfirmed++;
-	leave_addr(s, c);
 	state4_list_del(&c->lru);
 	state4_list_add_tail(&s->confirmed, &c->lru);
 	c->renewed_ns = state4_now_ns(s);
@@ -317,11 +271,13 @@ void state4_client_admit(struct state4 *s, struct state4_client *c)
 static uint32_t confirm_locked(struct state4 *s, clientid4 id, const uint8_t confirm[STATE4_VERF],
 			       const struct state4_principal *who, struct state4_client **list)
 {
-	struct state4_client *conf = state4_client_by_id(s, id, true), *unconf = state4_client_by_id(s, id, false), *old;
+	struct state4_client *conf = state4_client_by_id(s, id, true);
+	struct state4_client *unconf = state4_client_by_id(s, id, false), *old;
 
 	if (id >> 32 != s->boot)
 		return NFS4ERR_STALE_CLIENTID;
-	if ((unconf && !state4_principal_same(&unconf->who, who)) || (conf && !state4_principal_same(&conf->who, who)))
+	if ((unconf && !state4_principal_same(&unconf->who, who)) ||
+	    (conf && !state4_principal_same(&conf->who, who)))
 		return NFS4ERR_CLID_INUSE;
 	if (!unconf || !unconf->v40 || memcmp(confirm, unconf->confirm, STATE4_VERF)) {
 		if (!conf || !conf->v40 || memcmp(confirm, conf->confirm, STATE4_VERF))
@@ -374,10 +330,11 @@ static uint32_t exchange_update(const struct state4_client *conf, const struct s
 	return NFS4_OK;			 /* 6 */
 }
 
-static uint32_t exchange_locked(struct state4 *s, const struct state4_hello *h, struct state4_client **list,
-				struct state4_client **out)
+static uint32_t exchange_locked(struct state4 *s, const struct state4_hello *h,
+				struct state4_client **list, struct state4_client **out)
 {
-	struct state4_client *conf = state4_client_by_owner(s, h->owner, h->owner_len, true), *unconf;
+	struct state4_client *conf = state4_client_by_owner(s, h->owner, h->owner_len, true);
+	struct state4_client *unconf;
 	uint32_t status;
 
 	*out = conf;
@@ -400,8 +357,8 @@ static uint32_t exchange_locked(struct state4 *s, const struct state4_hello *h, 
 	return status;
 }
 
-uint32_t state4_client_exchange(struct state4 *s, const struct state4_hello *h, clientid4 *id, uint32_t *seqid,
-				bool *confirmed)
+uint32_t state4_client_exchange(struct state4 *s, const struct state4_hello *h, clientid4 *id,
+				uint32_t *seqid, bool *confirmed)
 {
 	struct state4_client *list = NULL, *c;
 	uint32_t status;
@@ -456,7 +413,7 @@ uint32_t state4_client_reclaimed(struct state4 *s, struct state4_client *c)
 	state4_unlock(s);
 	if (status)
 		return status;
-	/* A record that cannot be written is logged; its state is the poorer for it only after a restart. */
+	/* A record that cannot be written is logged; its state is poorer only after a restart. */
 	state4_client_record(s, c);
 	state4_grace_look(s);
 	return NFS4_OK;
@@ -530,6 +487,7 @@ void state4_client_renew(struct state4 *s, struct state4_client *c)
 	c->renewed_ns = state4_now_ns(s);
 	state4_list_del(&c->lru);
 	state4_list_add_tail(&s->confirmed, &c->lru);
+	state4_room_used(&s->room, c);
 }
 
 /* --- leases -------------------------------------------------------------------- */

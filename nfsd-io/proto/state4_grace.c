@@ -112,14 +112,19 @@ bool state4_in_grace(struct state4 *s)
 	return s->grace.on;
 }
 
-bool state4_may_reclaim(struct state4 *s, struct state4_client *c)
+bool state4_grace_awaits(struct state4 *s, const struct state4_client *c)
 {
 	const struct state4_known *k;
 
 	if (!s->grace.on || c->reclaim_done)
 		return false;
 	k = find(s, c->owner, c->owner_len);
-	if (!k || k->done)
+	return k && !k->done;
+}
+
+bool state4_may_reclaim(struct state4 *s, struct state4_client *c)
+{
+	if (!state4_grace_awaits(s, c))
 		return false;
 	s->grace.reclaiming = true;
 	return true;

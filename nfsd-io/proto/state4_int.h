@@ -18,7 +18,7 @@
 
 #define STATE4_BUCKETS 4096 /* clients by id, by owner; sessions */
 #define STATE4_CONN_BUCKETS 256
-#define STATE4_ADDR_BUCKETS 64 /* unconfirmed clients, by where they called from */
+#define STATE4_ADDR_BUCKETS 1024 /* clients, by where they called from */
 #define STATE4_SECOND 1000000000ull
 #define STATE4_COURTESY_NS (24 * 3600 * STATE4_SECOND)
 #define STATE4_VERF 8 /* bytes of a verifier4 */
@@ -54,6 +54,16 @@ static inline bool state4_list_empty(const struct state4_link *head)
 	return head->next == head;
 }
 
+static inline unsigned state4_hash(const uint8_t *data, size_t len)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		h = (h ^ data[i]) * UINT64_C(0x100000001b3);
+	return (unsigned)(h ^ (h >> 32));
+}
+
 /* Who asked: the same principal is needed to touch another's client record. */
 struct state4_principal {
 	uint32_t flavor, uid, gid;
@@ -87,7 +97,7 @@ struct state4_client {
 	_Atomic unsigned refs;	  /* the tables' one included */
 	struct state4_client *id_next, *owner_next, *grave_next;
 	struct state4_link lru;	  /* unconfirmed, or confirmed: least recently used first */
-	struct state4_link of_addr; /* unconfirmed: among those that called from there */
+	struct state4_link of_addr; /* in the room, among those that called from there */
 	unsigned addr_bucket;
 	struct state4_link sessions;
 	unsigned nsessions;
@@ -172,6 +182,12 @@ struct state4_session {
 	struct state4_slot slots[]; /* fore.max_slots */
 };
 
+/* The clients by the address they called from: the oldest first, the least recently used first. */
+struct state4_room {
+	struct state4_link unconfirmed[STATE4_ADDR_BUCKETS], confirmed[STATE4_ADDR_BUCKETS];
+	unsigned nunconfirmed[STATE4_ADDR_BUCKETS], nconfirmed[STATE4_ADDR_BUCKETS];
+};
+
 /* The time after a start in which clients get back what they had (RFC 8881 s.8.4.2). */
 struct state4_known;
 struct state4_grace {
@@ -199,8 +215,7 @@ struct state4 {
 	/* calls to clients; of them those answered in time */
 	_Atomic uint64_t cb_calls, cb_answers;
 	struct state4_link unconfirmed, confirmed; /* least recently used first */
-	struct state4_link by_addr[STATE4_ADDR_BUCKETS]; /* unconfirmed ones, the oldest first */
-	unsigned nby_addr[STATE4_ADDR_BUCKETS];
+	struct state4_room room;
 	unsigned nunconfirmed, nconfirmed, ncourtesy, nsessions;
 	unsigned nslots;	/* of all sessions */
 	size_t cached;		/* bytes of replies kept in slots */
@@ -257,6 +272,22 @@ bool state4_client_holds(const struct state4_client *c);
 /* Leases: without the lock. */
 void state4_client_sweep(struct state4 *s);
 
+/* --- state4_room.c --- */
+
+void state4_room_init(struct state4_room *m);
+unsigned state4_room_bucket(const char *addr); /* of the text of an address and port */
+/* `c` is one more, or one less, as c->confirmed says; confirmed and used again. */
+void state4_room_enter(struct state4_room *m, struct state4_client *c);
+void state4_room_leave(struct state4_room *m, struct state4_client *c);
+void state4_room_used(struct state4_room *m, struct state4_client *c);
+/*
+ * One record more, for a client from this address: where the table is full an unconfirmed one goes,
+ * else a confirmed one of an address that has more, if it holds nothing: that has to name itself
+ * again, and loses nothing; else one kept by courtesy.  It is buried.
+ * False: nobody can go.
+ */
+bool state4_room_make(struct state4 *s, unsigned newcomer, struct state4_client **list);
+
 /* --- state4_record.c: SQLite, in nfsdcld's schema --- */
 
 /* Told about each client that may reclaim. */
@@ -285,6 +316,8 @@ void state4_grace_start(struct state4 *s);
 void state4_grace_fini(struct state4 *s);
 /* Under the lock: the client has reclaimed all it wants. */
 void state4_grace_reclaimed(struct state4 *s, const struct state4_client *c);
+/* Under the lock: has it something to reclaim, as far as is known? */
+bool state4_grace_awaits(struct state4 *s, const struct state4_client *c);
 /* Without the lock, may block: ends grace when it is time. */
 void state4_grace_look(struct state4 *s);
 /*

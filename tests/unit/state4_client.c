@@ -401,6 +401,145 @@ START_TEST(confirmed_clients_give_way_only_by_courtesy)
 }
 END_TEST
 
+/* A confirmed client from an address: of 4.0, or of 4.1 with a session. */
+static uint32_t come(const char *addr, const char *owner, uint8_t minor, clientid4 *id)
+{
+	struct state4_hello h = play_hello(owner, "v", 0, minor);
+	uint8_t confirm[STATE4_VERF];
+	struct state4_created made;
+	struct state4_create a;
+	uint32_t status, seqid;
+	bool confirmed;
+
+	h.addr = addr;
+	if (!minor) {
+		status = state4_client_set(s, &h, id, confirm);
+		return status ? status : confirm_as(*id, confirm, 0);
+	}
+	status = state4_client_exchange(s, &h, id, &seqid, &confirmed);
+	if (status)
+		return status;
+	a = play_create(*id, seqid, 0);
+	return state4_session_create(s, &a, &made);
+}
+
+#define FLOOD "198.51.100.7:801"
+#define HONEST "192.0.2.1:700"
+
+/* As many as there is room for, of either kind, a second apart. */
+static void fill(unsigned max, const char *addr, clientid4 *ids)
+{
+	char owner[32];
+	unsigned i;
+
+	state4_free(s);
+	s = play_start(NULL, max);
+	for (i = 0; i < max; i++) {
+		snprintf(owner, sizeof(owner), "owner %u", i);
+		ck_assert_uint_eq(come(addr, owner, i & 1, &ids[i]), NFS4_OK);
+		play_pass(1);
+	}
+}
+
+static bool there(clientid4 id)
+{
+	bool is;
+
+	state4_lock(s);
+	is = state4_client_by_id(s, id, true);
+	state4_unlock(s);
+	return is;
+}
+
+START_TEST(a_flood_that_is_confirmed_gives_way_to_another_address)
+{
+	clientid4 ids[10], id;
+
+	fill(10, FLOOD, ids);
+	play_hold(s, ids[0], 1);
+	play_client(s, ids[1])->busy = 1;
+	renew(ids[2]);
+	ck_assert_uint_eq(come(FLOOD, "one more", 1, &id), NFS4ERR_DELAY);
+	ck_assert_uint_eq(come(HONEST, "a", 0, &id), NFS4_OK);
+	ck_assert(there(ids[0]) && there(ids[1]) && there(ids[2]) && !there(ids[3]));
+	ck_assert_uint_eq(come(HONEST, "b", 1, &id), NFS4_OK);
+	ck_assert(!there(ids[4]));
+	ck_assert_uint_eq(come(FLOOD, "one more", 1, &id), NFS4ERR_DELAY);
+	ck_assert_uint_eq(play_dropped, 0);
+	play_client(s, ids[1])->busy = 0;
+}
+END_TEST
+
+START_TEST(an_address_takes_from_another_until_both_have_as_many)
+{
+	clientid4 ids[10], id;
+	char owner[32];
+	int i;
+
+	fill(10, FLOOD, ids);
+	for (i = 0; i < 5; i++) {
+		snprintf(owner, sizeof(owner), "honest %d", i);
+		ck_assert_uint_eq(come(HONEST, owner, i & 1, &id), NFS4_OK);
+	}
+	ck_assert_uint_eq(come(HONEST, "sixth", 1, &id), NFS4ERR_DELAY);
+	ck_assert_uint_eq(come(FLOOD, "sixth", 1, &id), NFS4ERR_DELAY);
+}
+END_TEST
+
+START_TEST(a_flood_that_is_confirmed_does_not_put_out_who_is_about_to_be)
+{
+	struct state4_hello honest = play_hello("honest", "v", 0, 0);
+	uint8_t confirm[STATE4_VERF];
+	clientid4 ids[10], id, other;
+
+	fill(10, FLOOD, ids);
+	honest.addr = HONEST;
+	ck_assert_uint_eq(state4_client_set(s, &honest, &id, confirm), NFS4_OK);
+	ck_assert_uint_eq(come(FLOOD, "one more", 1, &other), NFS4ERR_DELAY);
+	ck_assert_uint_eq(come(FLOOD, "one more", 0, &other), NFS4ERR_DELAY);
+	ck_assert_uint_eq(confirm_as(id, confirm, 0), NFS4_OK);
+}
+END_TEST
+
+START_TEST(who_holds_something_does_not_give_way)
+{
+	clientid4 ids[10], id;
+	unsigned i;
+
+	fill(10, FLOOD, ids);
+	for (i = 0; i < 10; i++)
+		play_hold(s, ids[i], 1);
+	ck_assert_uint_eq(come(HONEST, "a", 1, &id), NFS4ERR_DELAY);
+	for (i = 0; i < 10; i++)
+		ck_assert(there(ids[i]));
+}
+END_TEST
+
+START_TEST(beyond_the_first_who_hold_something_others_are_found)
+{
+	clientid4 ids[200], id;
+	unsigned i, tries = 0;
+
+	fill(200, FLOOD, ids);
+	for (i = 0; i < 199; i++)
+		play_hold(s, ids[i], 1);
+	while (come(HONEST, "a", 1, &id))
+		ck_assert_uint_lt(tries++, 4); /* a newcomer comes again */
+	ck_assert(!there(ids[199]));
+}
+END_TEST
+
+START_TEST(networks_of_ipv6_are_one_address)
+{
+	ck_assert_uint_eq(state4_room_bucket("[2001:db8::1]:700"),
+			  state4_room_bucket("[2001:db8::ffff:2]:801"));
+	ck_assert_uint_ne(state4_room_bucket("[2001:db8::1]:700"),
+			  state4_room_bucket("[2001:db8:0:1::1]:700"));
+	ck_assert_uint_eq(state4_room_bucket("192.0.2.1:700"), state4_room_bucket("192.0.2.1:9"));
+	ck_assert_uint_ne(state4_room_bucket("192.0.2.1:700"), state4_room_bucket("192.0.2.2:700"));
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *su = suite_create("state4_client");
@@ -426,6 +565,12 @@ static Suite *suite(void)
 	tcase_add_test(t, a_flood_of_owners_keeps_to_the_bound);
 	tcase_add_test(t, a_flood_puts_out_its_own);
 	tcase_add_test(t, confirmed_clients_give_way_only_by_courtesy);
+	tcase_add_test(t, a_flood_that_is_confirmed_gives_way_to_another_address);
+	tcase_add_test(t, an_address_takes_from_another_until_both_have_as_many);
+	tcase_add_test(t, a_flood_that_is_confirmed_does_not_put_out_who_is_about_to_be);
+	tcase_add_test(t, who_holds_something_does_not_give_way);
+	tcase_add_test(t, beyond_the_first_who_hold_something_others_are_found);
+	tcase_add_test(t, networks_of_ipv6_are_one_address);
 	suite_add_tcase(su, t);
 	return su;
 }

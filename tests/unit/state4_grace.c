@@ -110,6 +110,27 @@ START_TEST(who_is_not_recorded_may_not_reclaim)
 }
 END_TEST
 
+START_TEST(who_may_still_reclaim_does_not_give_way)
+{
+	struct state4_hello h = play_hello("newcomer", "v", 0, 1);
+	clientid4 id, other;
+	uint32_t seqid;
+	bool confirmed;
+
+	recorded("a");
+	recorded("b");
+	state4_free(s);
+	s = play_start(dir, 2);
+	id = play_exchange(s, "a", "v", 0);
+	other = play_exchange(s, "b", "v", 0);
+	h.addr = "198.51.100.7:801";
+	ck_assert_uint_eq(state4_client_exchange(s, &h, &other, &seqid, &confirmed), NFS4ERR_DELAY);
+	ck_assert_uint_eq(reclaim_complete(id), NFS4_OK);
+	ck_assert_uint_eq(state4_client_exchange(s, &h, &other, &seqid, &confirmed), NFS4_OK);
+	ck_assert(in_grace());
+}
+END_TEST
+
 START_TEST(grace_ends_with_its_time_and_forgets_who_did_not_come)
 {
 	recorded("a");
@@ -278,6 +299,7 @@ static Suite *suite(void)
 	tcase_add_test(t, without_records_there_is_no_grace);
 	tcase_add_test(t, grace_ends_when_all_have_reclaimed);
 	tcase_add_test(t, who_is_not_recorded_may_not_reclaim);
+	tcase_add_test(t, who_may_still_reclaim_does_not_give_way);
 	tcase_add_test(t, grace_ends_with_its_time_and_forgets_who_did_not_come);
 	tcase_add_test(t, grace_goes_on_while_somebody_reclaims_but_not_for_ever);
 	tcase_add_test(t, a_second_crash_during_grace_takes_nothing_away);
