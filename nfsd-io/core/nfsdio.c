@@ -17,6 +17,8 @@ static int lane_up(struct nfsdio_lane *l)
 	struct ring_params rp = { .name = "nfsdio", .engine = (enum ring_engine)p->engine };
 	int ret;
 
+	if (p->engine == NFSDIO_ENGINE_MIXED)
+		rp.engine = RING_AUTO;
 	pp.nlarge = (unsigned)(p->max_bytes / p->max_io) + 1;
 	pp.nsmall = 32;
 	rp.buffers = pp.nlarge + pp.nsmall;
@@ -74,9 +76,11 @@ static int lane_start(struct nfsdio *n, struct nfsdio_lane *l)
 
 static void name_engine(struct nfsdio *n)
 {
+	const char *mixed = n->p.engine == NFSDIO_ENGINE_MIXED ? "mixed, " : "";
+
 	if (n->nlanes)
-		snprintf(n->engine, sizeof(n->engine), "%s: %s", ring_engine_name(n->lane[0].ring),
-			 ring_engine_why(n->lane[0].ring));
+		snprintf(n->engine, sizeof(n->engine), "%s%s: %s", mixed,
+			 ring_engine_name(n->lane[0].ring), ring_engine_why(n->lane[0].ring));
 	else
 		snprintf(n->engine, sizeof(n->engine), "inline: on the callers' threads");
 }

@@ -12,6 +12,9 @@
  * With NFSDIO_ENGINE_INLINE there are no such threads: an operation is carried
  * out by the thread that starts it, and its callback called, before the
  * function returns.  For programs whose threads would only wait for it.
+ * NFSDIO_ENGINE_MIXED does so where that is one step, and hands the WRITEs that
+ * would wait for each other, cut in pieces or at the end of a file that grows,
+ * to the instance's threads.
  */
 #ifndef NFSDIO_H
 #define NFSDIO_H
@@ -37,7 +40,8 @@ enum nfsdio_engine {
 	NFSDIO_ENGINE_AUTO,
 	NFSDIO_ENGINE_IO_URING,
 	NFSDIO_ENGINE_THREADS,
-	NFSDIO_ENGINE_INLINE
+	NFSDIO_ENGINE_INLINE,
+	NFSDIO_ENGINE_MIXED
 };
 enum nfsdio_mode { NFSDIO_BUFFERED, NFSDIO_DONTCACHE, NFSDIO_DIRECT };
 enum nfsdio_rule { NFSDIO_SEED, NFSDIO_PAGE, NFSDIO_MAINLINE, NFSDIO_DONTCACHE_ENDS };
@@ -49,7 +53,10 @@ struct nfsdio_params {
 	enum nfsdio_engine engine;
 	unsigned threads;   /* 0 = 1; INLINE: none */
 	uint32_t max_io;    /* bytes of the largest READ or WRITE; 0 = 1 MiB */
-	/* in flight per thread (INLINE: of all); more waits its turn; 0 = 16 MiB */
+	/*
+	 * in flight per thread, and (INLINE, MIXED) on all the callers' own
+	 * together; more waits its turn; 0 = 16 MiB
+	 */
 	uint64_t max_bytes;
 };
 
@@ -174,6 +181,7 @@ struct nfsdio_stats {
 	uint64_t fallback_eio;		     /* direct READ failed, done buffered */
 	uint64_t fallback_dontcache, continued, syncs;
 	uint64_t errors[2];
+	uint64_t handed[2];		     /* operations handed to a thread of the instance's */
 };
 
 NFSDIO_API void nfsdio_file_stats(const struct nfsdio_file *f, struct nfsdio_stats *out);

@@ -258,6 +258,8 @@ void nfsdio_file_stats(const struct nfsdio_file *f, struct nfsdio_stats *out)
 	out->fallback_dontcache = atomic_load(&s->fallback_dontcache);
 	out->continued = atomic_load(&s->continued);
 	out->syncs = atomic_load(&s->syncs);
+	for (int d = 0; d < 2; d++)
+		out->handed[d] = atomic_load(&f->handed[d]);
 }
 
 const char *nfsdio_decision_name(unsigned i)

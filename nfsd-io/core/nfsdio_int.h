@@ -57,7 +57,7 @@ struct nfsdio {
 	uint64_t seated; /* bytes of who has a seat */
 	uint64_t asked, served;
 	struct nfsdio_dontcache dontcache[NFSDIO_DEVICES];
-	unsigned nlanes; /* 0: on the callers' threads */
+	unsigned nlanes; /* 0: all on the callers' threads */
 	struct nfsdio_lane lane[];
 };
 
@@ -67,6 +67,7 @@ struct nfsdio_file {
 	struct root root;
 	bool owns_fds;
 	atomic_uint busy; /* operations in flight */
+	_Atomic uint64_t handed[2]; /* [direction] operations that a lane was given */
 };
 
 /* A seat for `count` bytes, as soon as there is room for them; NULL: no memory or descriptors. */

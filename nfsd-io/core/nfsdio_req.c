@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "nfsd-io/core/cred.h"
+#include "nfsd-io/core/io_int.h"
 #include "nfsd-io/core/nfsdio_int.h"
 
 /* One operation, from the call to its callback. */
@@ -252,6 +253,36 @@ static int carry_out(struct nfsdio *n, struct nfsdio_req *r)
 	return ret;
 }
 
+/*
+ * A WRITE that is cut waits between its pieces for those of its neighbours, one that makes the file
+ * longer for the one before it: a thread with a ring does that for many at once without sleeping,
+ * and holds no lock of the file's while the disk works.
+ */
+static bool would_wait(struct nfsdio_req *r)
+{
+	uint64_t end = r->write.offset + r->count;
+	const void *phase = (const void *)(uintptr_t)(r->write.offset % 4096);
+
+	if (r->what != REQ_WRITE)
+		return false;
+	io_plan(&r->io, DIO_WRITE, r->write.offset, r->count, in_place(r) ? r->mem : phase, 0);
+	return r->io.plan.nsegs > 1 ||
+	       (r->io.plan.nsegs && r->io.plan.seg[0].kind == DIO_DIRECT &&
+		end > reach_known(&r->f->file.reach));
+}
+
+/* NULL: the caller's own thread. */
+static struct nfsdio_lane *lane_for(struct nfsdio_req *r)
+{
+	struct nfsdio *n = r->f->n;
+
+	if (!n->nlanes || (n->p.engine == NFSDIO_ENGINE_MIXED && !would_wait(r)))
+		return NULL;
+	if (r->what != REQ_COMMIT)
+		atomic_fetch_add(&r->f->handed[r->what == REQ_WRITE], 1);
+	return &n->lane[atomic_fetch_add(&n->next_lane, 1) % n->nlanes];
+}
+
 /* 0, and the callback is called; or -errno, and it never is. */
 static int launch(struct nfsdio_req *r)
 {
@@ -259,6 +290,7 @@ static int launch(struct nfsdio_req *r)
 	struct nfsdio *n = f->n;
 	int ret;
 
+	r->lane = lane_for(r);
 	if (r->lane) {
 		ring_post(r->lane->ring, &r->arrive, 0);
 		return 0;
@@ -302,8 +334,6 @@ static struct nfsdio_req *req_new(struct nfsdio_file *f, uint32_t count, nfsdio_
 		return NULL;
 	atomic_fetch_add(&f->busy, 1);
 	r->f = f;
-	if (n->nlanes)
-		r->lane = &n->lane[atomic_fetch_add(&n->next_lane, 1) % n->nlanes];
 	r->count = count;
 	r->done = done;
 	r->arg = arg;

@@ -17,7 +17,7 @@ void reach_fini(struct reach_gate *g)
 	pthread_mutex_destroy(&g->lock);
 }
 
-static uint64_t known(struct reach_gate *g)
+uint64_t reach_known(const struct reach_gate *g)
 {
 	return atomic_load_explicit(&g->size, memory_order_relaxed);
 }
@@ -25,7 +25,7 @@ static uint64_t known(struct reach_gate *g)
 void reach_saw(struct reach_gate *g, uint64_t size)
 {
 	/* Most leave it as it was: then the line stays with whoever reads it. */
-	if (known(g) != size)
+	if (reach_known(g) != size)
 		atomic_store_explicit(&g->size, size, memory_order_relaxed);
 }
 
@@ -34,7 +34,7 @@ bool reach_enter(struct reach_gate *g, struct reach *r)
 	bool wait;
 
 	pthread_mutex_lock(&g->lock);
-	r->longer = r->end > known(g);
+	r->longer = r->end > reach_known(g);
 	wait = r->longer && g->busy;
 	if (wait) {
 		r->next = g->waiting;
@@ -62,7 +62,7 @@ static struct reach *pick(struct reach_gate *g)
 	g->waiting = NULL;
 	for (struct reach *r = first->next; r; r = r->next)
 		r->longer = false;
-	first->longer = first->end > known(g);
+	first->longer = first->end > reach_known(g);
 	return first;
 }
 
@@ -73,7 +73,7 @@ void reach_leave(struct reach_gate *g, struct reach *r, uint64_t end)
 	if (!r->longer)
 		return;
 	pthread_mutex_lock(&g->lock);
-	if (end > known(g))
+	if (end > reach_known(g))
 		atomic_store_explicit(&g->size, end, memory_order_relaxed);
 	picked = pick(g);
 	g->busy = picked && picked->longer;

@@ -42,6 +42,9 @@ void reach_fini(struct reach_gate *g);
 /* The file was looked at and has this size.  No lock: each WRITE ends with it, cached ones too. */
 void reach_saw(struct reach_gate *g, uint64_t size);
 
+/* The size it is known to have, which may be another by now. */
+uint64_t reach_known(const struct reach_gate *g);
+
 /* True: write now.  False: wait for go(). */
 bool reach_enter(struct reach_gate *g, struct reach *r);
 /* It was written up to `end`; 0: nothing was. */

@@ -9,6 +9,7 @@
 struct plugin plugin;
 
 static struct config_item_list engines[] = {
+	CONFIG_LIST_TOK("mixed", NFSDIO_ENGINE_MIXED),
 	CONFIG_LIST_TOK("inline", NFSDIO_ENGINE_INLINE),
 	CONFIG_LIST_TOK("io_uring", NFSDIO_ENGINE_IO_URING),
 	CONFIG_LIST_TOK("threads", NFSDIO_ENGINE_THREADS),
@@ -16,7 +17,7 @@ static struct config_item_list engines[] = {
 };
 
 static struct config_item params[] = {
-	CONF_ITEM_TOKEN("Engine", NFSDIO_ENGINE_INLINE, engines, plugin_conf, engine),
+	CONF_ITEM_TOKEN("Engine", NFSDIO_ENGINE_MIXED, engines, plugin_conf, engine),
 	CONF_ITEM_UI32("Threads", 0, 64, 0, plugin_conf, threads),
 	CONF_ITEM_UI32("Max_Files", 0, 1 << 20, 0, plugin_conf, max_files),
 	CONF_ITEM_UI64("Max_In_Flight", 1 << 20, (uint64_t)1 << 40, 32 << 20, plugin_conf,
@@ -62,14 +63,16 @@ static unsigned thread_count(void)
 	return cpus < 4 ? 1 : cpus > 8 ? 4 : (unsigned)cpus / 2;
 }
 
+/* All in flight together: each thread of the library's has a share, ganesha's own have one. */
 static struct nfsdio *make_engine(void)
 {
 	unsigned threads = thread_count();
+	unsigned shares = threads + (plugin.conf.engine == NFSDIO_ENGINE_MIXED);
 	struct nfsdio_params p = {
 		.engine = (enum nfsdio_engine)plugin.conf.engine,
 		.threads = threads,
 		.max_io = PLUGIN_MAX_IO,
-		.max_bytes = plugin.conf.max_in_flight / threads,
+		.max_bytes = plugin.conf.max_in_flight / shares,
 	};
 	struct nfsdio *n;
 	int ret = nfsdio_new(&n, &p);

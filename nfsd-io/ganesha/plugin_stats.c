@@ -75,9 +75,10 @@ static void json_string(FILE *f, const char *s)
 static void json_direction(FILE *f, const struct nfsdio_stats *s, enum nfsdio_direction d)
 {
 	fprintf(f,
-		"{\"payload\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"buffered\":%" PRIu64
-		",\"dontcache\":%" PRIu64 ",\"direct\":%" PRIu64 ",\"dispositions\":",
-		s->payload[d], s->errors[d], s->bytes[d][NFSDIO_BUFFERED],
+		"{\"payload\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"handed\":%" PRIu64
+		",\"buffered\":%" PRIu64 ",\"dontcache\":%" PRIu64 ",\"direct\":%" PRIu64
+		",\"dispositions\":",
+		s->payload[d], s->errors[d], s->handed[d], s->bytes[d][NFSDIO_BUFFERED],
 		s->bytes[d][NFSDIO_DONTCACHE], s->bytes[d][NFSDIO_DIRECT]);
 	decisions(f, s->ops[d]);
 	putc('}', f);

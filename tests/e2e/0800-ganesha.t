@@ -70,6 +70,8 @@ written() { ganesha_stat ".exports[] | select(.id == $1) | .write | $2"; }
 direct=$(sed -n '1s/.*\t//p' "$TAP_TMP/list")
 ok "aligned, split and small WRITEs are counted" \
 	test "$(written 1 '[.dispositions.ALIGNED, .dispositions.SPLIT, .dispositions.TOO_SMALL] | all(. > 0)')" = true
+ok "some WRITEs are handed to the library's thread, others not" \
+	test "$(written 1 '.handed > 0 and .handed < (.dispositions | add)')" = true
 is "the modes are told" "$(ganesha_stat '.exports[] | select(.id == 1) | "\(.read_mode) \(.write_mode) \(.rule)"')" "direct direct page"
 
 # --- SIGHUP -------------------------------------------------------------------------------
@@ -116,12 +118,16 @@ tap_adopt "few descriptors" client model "$base/buffered-direct" "$seed" 100
 ok "no more than 20 files are open: $(ganesha_stat .open_files)" test "$(ganesha_stat .open_files)" -le 20
 ok_here "ganesha ends with status 0" ganesha_stop
 
-# The library's own thread, and ganesha's memory as it is without us.
-sed -i 's/Max_Files = 20; Engine = threads;/Engine = io_uring; Keep_Memory = 0;/' "$GANESHA_DIR/conf"
-ok_here "ganesha starts with io_uring" ganesha_start || { tap_done; exit; }
-tap_adopt "io_uring" client model "$direct" "$seed" 100
-tap_adopt "io_uring" client mixed "$direct" "$seed" 6000000
-ok_here "ganesha ends with status 0" ganesha_stop
+# The library's own thread, ganesha's own; and ganesha's memory as it is without us.
+sed -i 's/Max_Files = 20; Engine = threads;/Engine = threads; Keep_Memory = 0;/' "$GANESHA_DIR/conf"
+for engine in io_uring inline; do
+	sed -i "s/Engine = [a-z_]*;/Engine = $engine;/" "$GANESHA_DIR/conf"
+	ok_here "ganesha starts with $engine" ganesha_start || { tap_done; exit; }
+	tap_adopt "$engine" client model "$direct" "$seed" 100
+	tap_adopt "$engine" client mixed "$direct" "$seed" 6000000
+	is "$engine: WRITEs are handed over" "$(written 1 '.handed > 0')" "$([ $engine = inline ] && echo false || echo true)"
+	ok_here "ganesha ends with status 0" ganesha_stop
+done
 # (ganesha itself keeps one of each export it has updated.)
 ok "no reference is left over" bash -c "! grep 'Extra references' '$GANESHA_DIR/log'"
 tap_done

@@ -68,7 +68,7 @@ quick line v4-write-1m-over over "direct direct+v4" -s 1M
 line v4-iorhard-over over "direct direct+v4" -s 47008 -t $SMALL
 
 # nfs-ganesha through libnfsdio: against VFS, and the rule against the one it replaced.
-fsal="ganesha ganesha+page ganesha+page+io_uring"
+fsal="ganesha ganesha+page ganesha+page+inline ganesha+page+io_uring"
 line fsal-write-1m new "$fsal" -s 1M
 line fsal-write-1m-over over "$fsal" -s 1M
 line fsal-read-1m-cold cold "$fsal" -w read -s 1M
