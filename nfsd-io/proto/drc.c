@@ -26,6 +26,7 @@ struct drc_entry {
 	uint32_t xid, prog, vers, proc;
 	size_t call_len;
 	bool done;
+	struct drc_waiter *waiter; /* not done; NULL: nobody waits */
 	uint8_t *reply;
 	size_t len;
 };
@@ -259,12 +260,14 @@ static struct drc_entry *insert(struct shard *s, const struct drc_entry *probe)
 	return e;
 }
 
+static void wake(struct drc_waiter *w)
+{
+	if (w)
+		w->wake(w);
+}
+
 static enum drc_verdict replay(struct shard *s, struct drc_entry *e, uint8_t **reply, size_t *len)
 {
-	if (!e->done) {
-		s->in_progress++;
-		return DRC_IN_PROGRESS;
-	}
 	*reply = malloc(e->len ? e->len : 1);
 	if (!*reply) /* as if lost on the way: the client will ask again */
 		return DRC_IN_PROGRESS;
@@ -276,10 +279,25 @@ static enum drc_verdict replay(struct shard *s, struct drc_entry *e, uint8_t **r
 	return DRC_REPLAY;
 }
 
-enum drc_verdict drc_begin(struct drc *d, const struct drc_key *k, struct drc_entry **out,
-			   uint8_t **reply, size_t *len)
+/* The first is at work.  Who waited for it until now: *old. */
+static enum drc_verdict wait_for(struct shard *s, struct drc_entry *e, struct drc_waiter *w,
+				 struct drc_waiter **old)
+{
+	s->in_progress++;
+	if (!w)
+		return DRC_IN_PROGRESS;
+	*old = e->waiter;
+	if (*old)
+		(*old)->displaced = true;
+	e->waiter = w;
+	return DRC_WAITS;
+}
+
+enum drc_verdict drc_begin(struct drc *d, const struct drc_key *k, struct drc_waiter *w,
+			   struct drc_entry **out, uint8_t **reply, size_t *len)
 {
 	struct drc_entry probe = {0}, *e;
+	struct drc_waiter *old = NULL;
 	enum drc_verdict v = DRC_NEW;
 	struct shard *s;
 
@@ -292,17 +310,19 @@ enum drc_verdict drc_begin(struct drc *d, const struct drc_key *k, struct drc_en
 		conn_link(s, e, probe.conn);
 		e->port = probe.port;
 		e->settled_ns = 0;
-		v = replay(s, e, reply, len);
+		v = e->done ? replay(s, e, reply, len) : wait_for(s, e, w, &old);
 	} else {
 		s->misses++;
 		*out = insert(s, &probe);
 	}
 	pthread_mutex_unlock(&s->lock);
+	wake(old);
 	return v;
 }
 
 void drc_done(struct drc *d, struct drc_entry *e, const uint8_t *reply, size_t len)
 {
+	struct drc_waiter *w;
 	struct shard *s;
 	uint8_t *copy = NULL;
 
@@ -315,6 +335,8 @@ void drc_done(struct drc *d, struct drc_entry *e, const uint8_t *reply, size_t l
 		memcpy(copy, reply, len);
 	pthread_mutex_lock(&s->lock);
 	assert(!e->done);
+	w = e->waiter;
+	e->waiter = NULL;
 	if (copy) {
 		while (s->oldest && s->bytes + len > d->shard_bytes)
 			evict_oldest(s);
@@ -327,6 +349,7 @@ void drc_done(struct drc *d, struct drc_entry *e, const uint8_t *reply, size_t l
 		entry_forget(s, e);
 	}
 	pthread_mutex_unlock(&s->lock);
+	wake(w);
 }
 
 void drc_settle(struct drc *d, uint64_t conn)

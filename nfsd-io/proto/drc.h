@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Duplicate-request cache for non-idempotent calls (RFC 1813 s.4.5): a
- * retransmission gets the first answer, or none while the first still runs.
+ * retransmission gets the first answer, while the first still runs by its end.
  * Key: client address (not port), xid, program, version, procedure, length and
  * checksum of the first 256 bytes.  A call that equals one from another
  * connection which is still alive is not a retransmission: two live
@@ -21,7 +21,14 @@
 struct drc;
 struct drc_entry;
 
-enum drc_verdict { DRC_NEW, DRC_IN_PROGRESS, DRC_REPLAY };
+enum drc_verdict { DRC_NEW, DRC_IN_PROGRESS, DRC_WAITS, DRC_REPLAY };
+
+/* Who waits for the end of the first; one a call: a newer one takes its place. */
+struct drc_waiter {
+	/* Once, by any thread, without a lock: ask drc_begin() again, without a waiter. */
+	void (*wake)(struct drc_waiter *w);
+	bool displaced; /* ... no, for a newer one waits now */
+};
 
 struct drc_key {
 	struct sockaddr_storage addr;
@@ -47,11 +54,11 @@ void drc_free(struct drc *d);
 
 /*
  * DRC_NEW: execute; *e is to be given to drc_done() exactly once.
- * DRC_IN_PROGRESS: drop the call.  DRC_REPLAY: answer with reply[0..*len)
- * (malloc'd copy, caller frees).
+ * DRC_IN_PROGRESS: drop the call.  DRC_WAITS: that, and there is `w`, which will be told.
+ * DRC_REPLAY: answer with reply[0..*len) (malloc'd copy, caller frees).
  */
-enum drc_verdict drc_begin(struct drc *d, const struct drc_key *k, struct drc_entry **e,
-			   uint8_t **reply, size_t *len);
+enum drc_verdict drc_begin(struct drc *d, const struct drc_key *k, struct drc_waiter *w,
+			   struct drc_entry **e, uint8_t **reply, size_t *len);
 /* The reply record (without mark); NULL forgets the entry.  Copied. */
 void drc_done(struct drc *d, struct drc_entry *e, const uint8_t *reply, size_t len);
 

@@ -158,11 +158,13 @@ static uint32_t check_duplicate(struct req *r, const struct v4_op *o)
 	if (v->minor || v->asked_drc || !(o->flags & V4_CHANGES) || !r->env->drc)
 		return NFS4_OK;
 	v->asked_drc = true;
-	switch (req_check_duplicate(r)) {
+	switch (req_check_duplicate(r, v->worker)) {
 	case STEP_MORE:
 		return NFS4_OK;
 	case STEP_REPLY:
 		return V4_REPLAY;
+	case STEP_WAIT:
+		return V4_STEP;
 	default:
 		return V4_DROP;
 	}

@@ -305,53 +305,20 @@ static uint32_t put_replay(struct req *r, const struct state4_call *call, struct
 	return V4_REPLAY;
 }
 
-/* On its worker: the request it repeats is over, or another repeats it too. */
-static void unparked(struct op *op, int res, bool more)
-{
-	struct req *r = container_of(op, struct req, job.op);
-
-	(void)res;
-	(void)more;
-	r->inflight--;
-	req_resume(r, v4_again);
-}
-
 static void wake(struct state4_parked *p)
 {
-	struct req *r = container_of((struct v4 *)((char *)p - offsetof(struct v4, parked)),
-				     struct req, proc_data);
-
-	ring_post(r->ring, &r->job.op, 0);
+	req_wake(container_of((struct v4 *)((char *)p - offsetof(struct v4, parked)), struct req,
+			      proc_data));
 }
 
-static enum req_step_result wait_parked(struct req *r)
-{
-	(void)r;
-	return STEP_WAIT;
-}
-
-/*
- * It waits in the slot.  What it brought to be written is of no use to the reply of the first, and
- * must not be held: that one may need a buffer to go on.
- */
-static uint32_t wait_in_slot(struct req *r)
-{
-	req_payload_drop(r);
-	r->inflight++;
-	r->step = wait_parked;
-	return V4_STEP;
-}
-
-/* Not with a buffer that its arguments are in. */
 static void offer_to_wait(struct req *r, struct state4_call *call)
 {
 	struct state4_parked *p = &v4(r)->parked;
 
 	call->again = p->wake;
-	if (call->again || r->call_large)
+	if (call->again)
 		return;
-	memset(&r->job, 0, sizeof(r->job));
-	r->job.op.done = unparked;
+	req_wait_ready(r, v4_again);
 	p->wake = wake;
 	call->park = p;
 }
@@ -378,15 +345,19 @@ uint32_t v4_sequence(struct req *r)
 		return NFS4ERR_REQ_TOO_BIG;
 	call.nops = v->nops;
 	call.len = r->record_len;
-	call.sum = sum_call(r, at);
+	if (!v->parked.wake) /* else it has waited, and no longer has all of its call */
+		v->sum = sum_call(r, at);
+	call.sum = v->sum;
 	if (v->parked.displaced)
 		return NFS4ERR_DELAY;
 	offer_to_wait(r, &call);
 	status = state4_session_turn(r->env->state, &call, &t);
 	if (status)
 		return status;
-	if (t.parked)
-		return wait_in_slot(r);
+	if (t.parked) {
+		req_wait(r);
+		return V4_STEP;
+	}
 	if (!t.session)
 		return put_replay(r, &call, &t);
 	v->session = t.session;

@@ -81,6 +81,7 @@ void req_begin(struct req *r, const struct proto_env *env, struct ring *ring, st
 	r->data_len = 0;
 	r->data_io = NULL;
 	r->drc_entry = NULL;
+	r->duplicate.displaced = false;
 	memset(&r->hdr, 0, sizeof(r->hdr));
 	memset(&r->job, 0, sizeof(r->job));
 	memset(&r->waiter, 0, sizeof(r->waiter));
@@ -135,7 +136,64 @@ uint32_t req_reply_len(const struct req *r)
 	return (uint32_t)cursor_pos(&r->reply) + ((r->data_len + 3) & ~3u);
 }
 
-enum req_step_result req_check_duplicate(struct req *r)
+/* On its worker: the request it repeats is over, or another repeats it too. */
+static void woken(struct op *op, int res, bool more)
+{
+	struct req *r = container_of(op, struct req, job.op);
+
+	(void)res;
+	(void)more;
+	r->inflight--;
+	req_resume(r, r->then);
+}
+
+void req_wait_ready(struct req *r, req_step *step)
+{
+	memset(&r->job, 0, sizeof(r->job));
+	r->job.op.done = woken;
+	r->then = step;
+}
+
+void req_wake(struct req *r)
+{
+	ring_post(r->ring, &r->job.op, 0);
+}
+
+static enum req_step_result waiting(struct req *r)
+{
+	(void)r;
+	return STEP_WAIT;
+}
+
+/* The one it waits for may need a buffer to go on, so it must not hold one. */
+void req_wait(struct req *r)
+{
+	req_payload_drop(r);
+	if (r->call_large) {
+		size_t at = cursor_pos(&r->args);
+		uint32_t len = r->call_len < REQ_CALL_MAX ? r->call_len : REQ_CALL_MAX;
+
+		memcpy(r->call_buf, r->call, len);
+		r->call = r->call_buf;
+		buf_return(r->call_large);
+		r->call_large = NULL;
+		cursor_init_const(&r->args, r->call, len);
+		cursor_skip(&r->args, at);
+	}
+	r->inflight++;
+	r->step = waiting;
+}
+
+static enum req_step_result replay(struct req *r, uint8_t *reply, size_t len)
+{
+	free(r->big);
+	r->big = reply;
+	cursor_init(&r->reply, reply, len);
+	cursor_skip(&r->reply, len);
+	return STEP_REPLY;
+}
+
+static enum drc_verdict ask_drc(struct req *r, struct drc_waiter *w, uint8_t **reply, size_t *len)
 {
 	struct drc_key key = {
 		.addr = r->owner->peer.addr,
@@ -147,23 +205,48 @@ enum req_step_result req_check_duplicate(struct req *r)
 		.call = r->call,
 		.len = r->call_len,
 	};
+
+	return drc_begin(r->env->drc, &key, w, &r->drc_entry, reply, len);
+}
+
+/* It is not carried out now, whatever became of the first: what it brought is gone. */
+static enum req_step_result ask_again(struct req *r)
+{
 	uint8_t *old = NULL;
 	size_t len = 0;
 
-	switch (drc_begin(r->env->drc, &key, &r->drc_entry, &old, &len)) {
+	if (!r->duplicate.displaced && ask_drc(r, NULL, &old, &len) == DRC_REPLAY)
+		return replay(r, old, len);
+	return STEP_DROP;
+}
+
+static void wake_duplicate(struct drc_waiter *w)
+{
+	req_wake(container_of(w, struct req, duplicate));
+}
+
+enum req_step_result req_check_duplicate(struct req *r, bool worker)
+{
+	uint8_t *old = NULL;
+	size_t len = 0;
+
+	if (worker) {
+		req_wait_ready(r, ask_again);
+		r->duplicate.wake = wake_duplicate;
+	}
+	switch (ask_drc(r, worker ? &r->duplicate : NULL, &old, &len)) {
 	case DRC_NEW:
 		atomic_store_explicit(&r->owner->remembered, true, memory_order_relaxed);
 		return STEP_MORE;
 	case DRC_IN_PROGRESS:
 		return STEP_DROP;
+	case DRC_WAITS:
+		req_wait(r);
+		return STEP_WAIT;
 	case DRC_REPLAY:
 		break;
 	}
-	free(r->big);
-	r->big = old;
-	cursor_init(&r->reply, old, len);
-	cursor_skip(&r->reply, len);
-	return STEP_REPLY;
+	return replay(r, old, len);
 }
 
 static void count_call(struct req *r)
@@ -220,7 +303,7 @@ static enum req_step_result dispatch_step(struct req *r)
 	if (!req_payload_apart(r) && r->record_len > r->call_len)
 		return req_garbage(r);
 	if (!r->proc->idempotent && r->env->drc) {
-		res = req_check_duplicate(r);
+		res = req_check_duplicate(r, true);
 		if (res != STEP_MORE)
 			return res;
 	}

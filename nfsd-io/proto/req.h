@@ -196,6 +196,9 @@ struct req {
 	const struct root_io *data_io; /* of READ data: the export's settings; else NULL */
 	void (*read_done)(struct req *r); /* readto.h's */
 	struct drc_entry *drc_entry;
+	/* it waits for the request it repeats, then this runs */
+	struct drc_waiter duplicate;
+	req_step *then;
 
 	struct offload_job job;
 	struct pool_waiter waiter;
@@ -254,9 +257,19 @@ enum req_step_result req_reject(struct req *r, const struct msg_error *err);
 enum req_step_result req_garbage(struct req *r);
 /*
  * The call against the duplicate-request cache: STEP_MORE (new: what finishes it is kept),
- * STEP_DROP (the first still runs), STEP_REPLY (answered, the reply is there).  Any thread.
+ * STEP_REPLY (answered, the reply is there), STEP_WAIT (the first still runs: r->step and all that
+ * follows is seen to), STEP_DROP (the same, but not by the worker).  Any thread; `worker`: by it.
  */
-enum req_step_result req_check_duplicate(struct req *r);
+enum req_step_result req_check_duplicate(struct req *r, bool worker);
+/*
+ * The request is a retransmission of one at work, and waits for its end.  First req_wait_ready();
+ * then somebody is told to call req_wake(), once, by any thread: `step` runs then.  If that is
+ * agreed, req_wait(), on the worker: it keeps no buffers, of its call no more than REQ_CALL_MAX
+ * bytes, though call_len still tells what it was; r->step is STEP_WAIT.
+ */
+void req_wait_ready(struct req *r, req_step *step);
+void req_wake(struct req *r);
+void req_wait(struct req *r);
 /* The instance's write verifier, for those who must bump it. */
 struct verifier *req_verifier(const struct req *r);
 /* Bytes of the reply record: header, results, data and pad. */

@@ -118,6 +118,7 @@ struct v4 {
 	struct state4_session *session;
 	struct state4_slot *slot;
 	struct state4_parked parked; /* SEQUENCE: waits in a slot for the request it repeats */
+	uint64_t sum;		     /* ... which is known by this, over the call */
 	/* pinned: when the reply has been sent, its client may be called */
 	struct state4_session *probe;
 	/*

@@ -18,6 +18,7 @@
 #define SLOT 3
 #define LEASE_S 2
 #define SIZE (256 * 1024)
+#define PLAIN 9000 /* more than a request has room for itself */
 
 static const char *host, *dir;
 static int port, fs;
@@ -26,6 +27,7 @@ static struct v4c_fh root;
 static struct v4owner w = {"owner", 1};
 static struct v4open o = {.access = 3, .create = true, .set_mode = true, .mode = 0666};
 static uint32_t seqid; /* of the slot's last request */
+static bool plain; /* the WRITE's data are in the call, which needs memory of its own */
 static char data[SIZE];
 
 static void freeze(void)
@@ -52,7 +54,9 @@ static void send_write(struct v4c *v, bool cachethis)
 	v4c_begin_bare(v);
 	v4c_sequence(v, SLOT, seqid, cachethis);
 	v4c_putfh(v, &o.fh);
-	v4c_write(v, &o.id, 0, FILE_SYNC4, data, SIZE);
+	if (plain) /* nobody looks for data behind a COMMIT */
+		v4c_commit(v, 0, 0);
+	v4c_write(v, &o.id, 0, FILE_SYNC4, data, plain ? PLAIN : SIZE);
 	v4c_encode(v, &call);
 	tap_ok(!rawnfs_send(&v->raw, &call, 0), "a WRITE is sent");
 	rawnfs_call_end(&call);
@@ -83,7 +87,7 @@ static void check_written(struct v4c *v, const char *what)
 	tap_is(v4c_res(v, OP_WRITE)
 		       ? v4c_res(v, OP_WRITE)->nfs_resop4_u.opwrite.WRITE4res_u.resok4.count
 		       : 0,
-	       SIZE, "all is written");
+	       plain ? PLAIN : SIZE, "all is written");
 }
 
 static void last_of_three(bool cachethis)
@@ -121,6 +125,44 @@ static void first_cut(void)
 	thaw();
 	check_written(&two,
 		      "it is answered where it was sent again, when the first connection is gone");
+	v4c_close(&two);
+}
+
+/* What is sent to 4.0 twice, with the same xid, first by a connection that is gone then. */
+static void sent_again_in_4_0(void)
+{
+	struct v4owner mine = {"again", 1};
+	struct v4open p = {.access = 3, .create = true};
+	struct rawnfs_call call;
+
+	if (!tap_ok(!v4c_open(&one, host, port, 0) && !v4c_open(&two, host, port, 0),
+		    "two connections of 4.0"))
+		return;
+	v4c_setclientid(&one, "again", "verifier");
+	tap_is(v4owner_open(&one, &mine, &root, "gone", &p), NFS4_OK, "there is a file");
+	freeze();
+	for (int i = 0; i < 2; i++) {
+		struct v4c *v = i ? &two : &one;
+
+		v->raw.xid = 0x40404040;
+		v4c_begin(v);
+		v4c_putfh(v, &root);
+		v4c_op(v, OP_REMOVE)->nfs_argop4_u.opremove.target = v4c_name("gone");
+		v4c_encode(v, &call);
+		tap_ok(!rawnfs_send(&v->raw, &call, 0), "REMOVE is sent");
+		rawnfs_call_end(&call);
+		if (!i) {
+			v4c_begin(v);
+			v4c_putrootfh(v);
+			tap_is(v4c_run(v), NFS4_OK, "which the server works at");
+			v4c_close(&one);
+		}
+	}
+	v4c_begin(&two);
+	v4c_putrootfh(&two);
+	tap_is(v4c_run(&two), NFS4_OK, "it works at both");
+	thaw();
+	tap_is(take(&two), NFS4_OK, "it is removed once, and answered where it was sent again");
 	v4c_close(&two);
 }
 
@@ -225,6 +267,11 @@ int main(int argc, char **argv)
 	last_of_three(false);
 	last_of_three(true);
 	first_cut();
+	plain = true;
+	first_cut();
+	last_of_three(true);
+	plain = false;
+	sent_again_in_4_0();
 	all_cut();
 	v4c_close(&c);
 	served_beyond_the_lease();

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A Linux kernel client of NFSv4.0, 4.1 and 4.2 whose server is killed and started again while it copies and while it
-# holds a lock another client is after, and whose connections are cut in the middle of I/O (KERNEL_CUTS: 50 times, 4.0's
-# a third as often); then the client dies with a file open and locked, and the server ends.  KERNEL_VERSIONS narrows it down.
+# holds a lock another client is after, and whose connections are cut in the middle of I/O (KERNEL_CUTS: 50 times);
+# then the client dies with a file open and locked, and the server ends.  KERNEL_VERSIONS narrows it down.
 srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
 . "$srcdir/tests/kernel/uml.sh"

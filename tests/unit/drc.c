@@ -60,7 +60,7 @@ static struct drc_entry *begin_new(const struct drc_key *k)
 	uint8_t *reply;
 	size_t len;
 
-	ck_assert_int_eq(drc_begin(d, k, &e, &reply, &len), DRC_NEW);
+	ck_assert_int_eq(drc_begin(d, k, NULL, &e, &reply, &len), DRC_NEW);
 	return e;
 }
 
@@ -70,7 +70,7 @@ static void expect_replay(const struct drc_key *k, const char *text)
 	uint8_t *reply;
 	size_t len;
 
-	ck_assert_int_eq(drc_begin(d, k, &e, &reply, &len), DRC_REPLAY);
+	ck_assert_int_eq(drc_begin(d, k, NULL, &e, &reply, &len), DRC_REPLAY);
 	ck_assert_uint_eq(len, strlen(text));
 	ck_assert_mem_eq(reply, text, len);
 	free(reply);
@@ -82,7 +82,7 @@ static void expect_in_progress(const struct drc_key *k)
 	uint8_t *reply;
 	size_t len;
 
-	ck_assert_int_eq(drc_begin(d, k, &e, &reply, &len), DRC_IN_PROGRESS);
+	ck_assert_int_eq(drc_begin(d, k, NULL, &e, &reply, &len), DRC_IN_PROGRESS);
 }
 
 static void done(struct drc_entry *e, const char *text)
@@ -110,7 +110,68 @@ START_TEST(a_retransmission_over_a_new_connection_gets_the_first_answer)
 }
 END_TEST
 
-START_TEST(while_the_first_runs_the_second_is_dropped)
+static unsigned woken;
+
+static void wake(struct drc_waiter *w)
+{
+	(void)w;
+	woken++;
+}
+
+static void wait_for(const struct drc_key *k, struct drc_waiter *w)
+{
+	struct drc_entry *e;
+	uint8_t *reply;
+	size_t len;
+
+	*w = (struct drc_waiter){.wake = wake};
+	ck_assert_int_eq(drc_begin(d, k, w, &e, &reply, &len), DRC_WAITS);
+}
+
+START_TEST(who_waits_for_the_first_is_told_when_it_is_done)
+{
+	struct drc_key k = key_of("10.0.0.1", 1, 7, "remove a");
+	struct drc_entry *e = begin_new(&k);
+	struct drc_waiter w;
+
+	wait_for(&k, &w);
+	ck_assert_uint_eq(woken, 0);
+	done(e, "ok");
+	ck_assert(woken == 1 && !w.displaced);
+	expect_replay(&k, "ok");
+}
+END_TEST
+
+START_TEST(a_newer_one_waits_in_the_place_of_an_older)
+{
+	struct drc_key k = key_of("10.0.0.1", 1, 7, "remove a");
+	struct drc_entry *e = begin_new(&k);
+	struct drc_waiter w[2];
+
+	wait_for(&k, &w[0]);
+	wait_for(&k, &w[1]);
+	ck_assert(woken == 1 && w[0].displaced);
+	expect_in_progress(&k); /* without a waiter it changes nothing */
+	done(e, "ok");
+	ck_assert(woken == 2 && !w[1].displaced);
+}
+END_TEST
+
+START_TEST(who_waits_is_told_when_there_will_be_no_answer)
+{
+	struct drc_key k = key_of("10.0.0.1", 1, 7, "remove a");
+	struct drc_entry *e = begin_new(&k);
+	struct drc_waiter w;
+
+	wait_for(&k, &w);
+	drc_done(d, e, NULL, 0);
+	ck_assert_uint_eq(woken, 1);
+	done(begin_new(&k), "ok");
+	ck_assert_uint_eq(woken, 1);
+}
+END_TEST
+
+START_TEST(who_does_not_wait_while_the_first_runs_is_dropped)
 {
 	struct drc_key k = key_of("10.0.0.1", 1, 7, "remove a");
 	struct drc_entry *e = begin_new(&k);
@@ -181,7 +242,7 @@ static bool again(uint64_t conn, uint32_t xid, const char *call)
 	struct drc_entry *e;
 	uint8_t *reply = NULL;
 	size_t len;
-	bool is = drc_begin(d, &k, &e, &reply, &len) == DRC_REPLAY;
+	bool is = drc_begin(d, &k, NULL, &e, &reply, &len) == DRC_REPLAY;
 
 	if (is)
 		free(reply);
@@ -307,7 +368,7 @@ static void *racer(void *arg)
 		uint8_t *reply;
 		size_t len;
 
-		switch (drc_begin(d, &k, &e, &reply, &len)) {
+		switch (drc_begin(d, &k, NULL, &e, &reply, &len)) {
 		case DRC_NEW:
 			executions++;
 			drc_done(d, e, (const uint8_t *)"ok", 2);
@@ -315,7 +376,7 @@ static void *racer(void *arg)
 		case DRC_REPLAY:
 			free(reply);
 			break;
-		case DRC_IN_PROGRESS:
+		default:
 			break;
 		}
 	}
@@ -342,7 +403,10 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, a_retransmission_gets_the_first_answer);
 	tcase_add_test(t, a_retransmission_over_a_new_connection_gets_the_first_answer);
-	tcase_add_test(t, while_the_first_runs_the_second_is_dropped);
+	tcase_add_test(t, who_does_not_wait_while_the_first_runs_is_dropped);
+	tcase_add_test(t, who_waits_for_the_first_is_told_when_it_is_done);
+	tcase_add_test(t, a_newer_one_waits_in_the_place_of_an_older);
+	tcase_add_test(t, who_waits_is_told_when_there_will_be_no_answer);
 	tcase_add_test(t, two_living_connections_never_collide);
 	tcase_add_test(t, the_death_of_a_connection_turns_its_twin_into_a_retransmission);
 	tcase_add_test(t,
