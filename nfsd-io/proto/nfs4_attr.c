@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* GETATTR, ACCESS, VERIFY, NVERIFY. */
+#include <errno.h>
 #include <string.h>
 
 #include "nfsd-io/proto/nfs4_attr.h"
@@ -101,9 +102,34 @@ static bool same_bytes(struct cursor *theirs, struct cursor *ours)
 	return a && !memcmp(a, b, n);
 }
 
+/*
+ * Whoever is meant, however he is told: *same, or V4_ELSEWHERE on a worker that would have to look
+ * up, or DELAY.  As the server, as v4_object_owners().
+ */
+static uint32_t compare_owner(struct req *r, enum hostdb db, uint32_t owner, struct cursor *theirs,
+			      struct cursor *ours, bool *same)
+{
+	struct cursor at = *theirs;
+	uint32_t len, id;
+	const char *text;
+	int err;
+
+	*same = same_opaque(theirs, ours);
+	text = (const char *)cursor_get_opaque(&at, UINT32_MAX, &len);
+	if (*same || !text)
+		return NFS4_OK;
+	if (v4(r)->worker)
+		return V4_ELSEWHERE;
+	err = cred_assume(NULL);
+	if (!err)
+		err = idmap_understand(r->env->idmap, db, text, len, &id);
+	*same = !err && id == owner;
+	return !err || err == -ENOENT || err == -EINVAL ? NFS4_OK : status_nfs4(err);
+}
+
 /* One value of theirs, consumed, against the object's. */
-static bool same_value(struct req *r, unsigned attr, const struct v4_object *o,
-		       struct cursor *theirs)
+static uint32_t compare_value(struct req *r, unsigned attr, const struct v4_object *o,
+			      struct cursor *theirs, bool *same)
 {
 	struct cursor ours;
 	uint8_t buf[64 + IDMAP_MAX];
@@ -116,14 +142,39 @@ static bool same_value(struct req *r, unsigned attr, const struct v4_object *o,
 	switch (attr) {
 	case FATTR4_SUPPORTED_ATTRS:
 	case FATTR4_SUPPATTR_EXCLCREAT:
-		return same_set(theirs, &ours);
+		*same = same_set(theirs, &ours);
+		break;
 	case FATTR4_FILEHANDLE:
+		*same = same_opaque(theirs, &ours);
+		break;
 	case FATTR4_OWNER:
+		return compare_owner(r, HOSTDB_USERS, o->st.st_uid, theirs, &ours, same);
 	case FATTR4_OWNER_GROUP:
-		return same_opaque(theirs, &ours);
+		return compare_owner(r, HOSTDB_GROUPS, o->st.st_gid, theirs, &ours, same);
 	default:
-		return same_bytes(theirs, &ours);
+		*same = same_bytes(theirs, &ours);
 	}
+	return NFS4_OK;
+}
+
+/* *same: all of them are. */
+static uint32_t compare_values(struct req *r, const struct v4_attrs *asked,
+			       const struct v4_object *o, struct cursor *vals, bool *same)
+{
+	uint32_t status;
+	bool one;
+
+	*same = true;
+	for (unsigned i = 0; i < V4_ATTR_WORDS; i++) {
+		for (uint32_t w = asked->word[i]; w; w &= w - 1) {
+			status = compare_value(r, 32 * i + (unsigned)__builtin_ctz(w), o, vals,
+					       &one);
+			if (status)
+				return status;
+			*same = *same && one;
+		}
+	}
+	return NFS4_OK;
 }
 
 static uint32_t check_asked(struct req *r, const struct v4_attrs *asked, bool beyond)
@@ -138,7 +189,7 @@ static uint32_t check_asked(struct req *r, const struct v4_attrs *asked, bool be
 	return NFS4_OK;
 }
 
-/* NFS4ERR_SAME, NFS4ERR_NOT_SAME or what went wrong. */
+/* NFS4ERR_SAME, NFS4ERR_NOT_SAME, V4_ELSEWHERE or what went wrong. */
 static uint32_t compare(struct req *r)
 {
 	struct v4_attrs asked;
@@ -146,7 +197,7 @@ static uint32_t compare(struct req *r)
 	struct cursor vals;
 	const uint8_t *data;
 	uint32_t len, status;
-	bool beyond, same = true;
+	bool beyond, same;
 
 	status = v4_attr_get(&r->args, &asked, &beyond);
 	data = cursor_get_opaque(&r->args, UINT32_MAX, &len);
@@ -158,10 +209,9 @@ static uint32_t compare(struct req *r)
 	if (status)
 		return status;
 	cursor_init_const(&vals, data, len);
-	for (unsigned i = 0; i < V4_ATTR_WORDS; i++)
-		for (uint32_t w = asked.word[i]; w; w &= w - 1)
-			if (!same_value(r, 32 * i + (unsigned)__builtin_ctz(w), &o, &vals))
-				same = false;
+	status = compare_values(r, &asked, &o, &vals, &same);
+	if (status)
+		return status;
 	if (!cursor_ok(&vals) || cursor_left(&vals))
 		return NFS4ERR_BADXDR;
 	return same ? NFS4ERR_SAME : NFS4ERR_NOT_SAME;

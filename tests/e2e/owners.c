@@ -107,6 +107,11 @@ static void told(const char *path)
 	listed();
 	tap_is(verify("daemon@example.org"), NFS4_OK, "VERIFY compares them");
 	tap_is(verify("bin@example.org"), NFS4ERR_NOT_SAME, "and sees another");
+	tap_is(verify("1"), NFS4_OK, "a number is the user's");
+	tap_is(verify("daemon@EXAMPLE.ORG"), NFS4_OK, "in whatever case the domain is told");
+	tap_is(verify("2"), NFS4ERR_NOT_SAME, "another number is not");
+	tap_is(verify("nobody-we-know@example.org"), NFS4ERR_NOT_SAME, "nor is nobody");
+	tap_is(verify(""), NFS4ERR_NOT_SAME, "nor is nothing");
 	tap_ok(!chown(path, NOBODY, NOBODY) && owned(&file, text, text),
 	       "whom nobody knows has a number");
 }
