@@ -168,7 +168,7 @@ struct req {
 	const uint8_t *payload_data;
 	uint32_t payload_len;	/* bytes of opaque data received, without pad */
 	uint32_t payload_at;	/* where in call[] it was: behind its length word */
-	bool cut;		/* COMPOUND: what stood behind its data did not fit call[] */
+	bool cut;		/* COMPOUND: what stood behind its data did not fit */
 	struct cursor args;
 	struct msg_call hdr;
 	const struct req_proc *proc;

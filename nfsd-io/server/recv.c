@@ -181,6 +181,22 @@ static void found_payload(struct conn *c)
 	}
 }
 
+/*
+ * More stands behind the payload than req->call has room for, so all of the record goes to a large
+ * buffer: the data stay among the arguments, as a second WRITE's do.
+ */
+static bool long_tail(const struct conn *c)
+{
+	const struct recv *r = &c->recv;
+	const struct req *q = &r->req->req;
+	const struct req_payload *p = &r->payload;
+	size_t len = r->record.len + record_direct(&r->record),
+	       data = p->at + p->len + (-p->len & 3);
+
+	return p->more && r->record.last && p->len <= c->w->p.env->max_write && len > data &&
+	       len - data > q->call_max - p->at && len <= pool_max(c->w->pool);
+}
+
 /* Body bytes into req->call as far as they fit.  Returns bytes used. */
 static size_t append(struct conn *c)
 {
@@ -210,6 +226,10 @@ static size_t take_call(struct conn *c)
 			r->phase = RECV_PLAIN;
 			break;
 		case REQ_PEEK_PAYLOAD:
+			if (long_tail(c)) {
+				r->phase = RECV_PLAIN;
+				break;
+			}
 			assert(r->payload.at > old && r->payload.at <= q->call_len);
 			n = r->payload.at - old;
 			q->call_len = q->payload_at = (uint32_t)r->payload.at;
@@ -223,7 +243,7 @@ static size_t take_call(struct conn *c)
 	return n;
 }
 
-/* What stands behind the payload.  Its operations have to fit: there is one large buffer a call. */
+/* What stands behind the payload: what did not fit was seen in time, if it could be. */
 static size_t take_rest(struct conn *c)
 {
 	struct recv *r = &c->recv;

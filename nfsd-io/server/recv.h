@@ -27,7 +27,7 @@ struct worker_req;
 
 enum recv_phase {
 	RECV_CALL,    /* into req->call, looking for a payload */
-	RECV_PLAIN,   /* into req->call; there is no payload */
+	RECV_PLAIN,   /* into req->call; there is no payload, or it stays among the arguments */
 	RECV_BUFFER,  /* the payload comes next and needs a buffer */
 	RECV_PAYLOAD, /* into the buffer, or the pipe */
 	RECV_REST,    /* pad, then what else the record holds: a COMPOUND's further operations */

@@ -265,14 +265,15 @@ uint32_t req_reply_len(const struct req *r)
 }
 
 /*
- * Procedure 8 stands for a COMPOUND: it may be long; 9 is a WRITE with arguments behind its data.
+ * Procedure 8 stands for a COMPOUND: it may be long; 9 is one with a WRITE, and more behind it.
  */
 bool req_call_may_grow(const uint8_t *buf, size_t len)
 {
 	struct msg_call call;
 	size_t args;
 
-	return msg_peek(buf, len, &call, &args) == MSG_CALL_OK && call.proc == 8;
+	return msg_peek(buf, len, &call, &args) == MSG_CALL_OK &&
+	       (call.proc == 8 || call.proc == 9);
 }
 
 void req_call_move(struct req *r, struct buf *b)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Payloads received into pipes. */
+/* Payloads received into pipes, and those with much behind them. */
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,73 @@ START_TEST(small_payloads_and_those_with_more_behind_them_are_not_piped)
 }
 END_TEST
 
+/* A WRITE of `bytes` with `tail` bytes behind it, in fragments of at most `frag`. */
+static void put_tailed(uint32_t bytes, uint32_t tail, size_t frag)
+{
+	uint32_t len = htobe32(bytes);
+
+	new_stream();
+	put_call(1, 9, 4097, bytes + tail - 12, SIZE_MAX);
+	/* Where the WRITE says how long it is, 88 bytes behind the mark. */
+	memcpy(stream + 92, &len, 4);
+	if (frag < stream_len) {
+		uint8_t *rec = malloc(stream_len);
+
+		len = (uint32_t)stream_len - 4;
+		memcpy(rec, stream + 4, len);
+		new_stream();
+		put_record(rec, len, frag);
+		free(rec);
+	}
+	put_call(2, 7, 1, 5, SIZE_MAX);
+}
+
+START_TEST(what_needs_more_room_behind_a_payload_keeps_the_payload_with_it)
+{
+	static const uint32_t bytes[] = {4, 100, 5000, 200000};
+
+	for (unsigned i = 0; i < 4; i++) {
+		put_tailed(bytes[i], 20000, SIZE_MAX);
+		for (size_t cut = 0; cut < 20000; cut += cut < 110 ? 9 : 3989) {
+			open_conn();
+			play(cut, SIZE_MAX);
+			ck_assert_uint_eq(nseen, 2);
+			ck_assert_uint_eq(seen[0].payload_len, 0);
+			ck_assert_uint_eq(seen[0].call_len, 92 + bytes[i] + 20000);
+			ck_assert(seen[0].tail);
+			ck_assert_uint_eq(seen[1].payload_len, 5);
+			close_conn();
+		}
+	}
+}
+END_TEST
+
+START_TEST(a_payload_stands_apart_when_what_follows_fits_or_fits_nowhere)
+{
+	static const struct {
+		uint32_t bytes, tail;
+		size_t frag;
+		bool tailed;
+	} rows[] = {
+		{5000, REQ_CALL_MAX - 92, SIZE_MAX, true},
+		/* More than the largest buffer; the end of the record not known yet. */
+		{CONNPLAY_MAX_WRITE, 70000, SIZE_MAX, false},
+		{5000, 20000, 2000, false},
+	};
+
+	for (unsigned i = 0; i < 3; i++) {
+		put_tailed(rows[i].bytes, rows[i].tail, rows[i].frag);
+		open_conn();
+		play(0, SIZE_MAX);
+		ck_assert_uint_eq(nseen, 2);
+		ck_assert_uint_eq(seen[0].payload_len, rows[i].bytes);
+		ck_assert_uint_eq(seen[0].phase, 1);
+		ck_assert_int_eq(seen[0].tail, rows[i].tailed);
+		close_conn();
+	}
+}
+END_TEST
+
 /* Up to `at` in, then the pipe is full. */
 static size_t overflow_at(size_t at)
 {
@@ -208,6 +276,8 @@ static Suite *suite(void)
 	tcase_add_test(t, payloads_come_whole_through_a_pipe_in_pieces_of_any_size);
 	tcase_add_test(t, nothing_is_piped_before_a_write_was_seen_that_could_have_been);
 	tcase_add_test(t, small_payloads_and_those_with_more_behind_them_are_not_piped);
+	tcase_add_test(t, what_needs_more_room_behind_a_payload_keeps_the_payload_with_it);
+	tcase_add_test(t, a_payload_stands_apart_when_what_follows_fits_or_fits_nowhere);
 	tcase_add_test(t, a_full_pipe_is_emptied_into_a_buffer_and_not_tried_again);
 	tcase_add_test(t, a_full_pipe_waits_for_its_buffer_and_may_die_waiting);
 	tcase_add_test(t, the_end_of_the_stream_inside_a_piped_payload_gives_the_pipe_back);
