@@ -4,11 +4,14 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 #include "tests/lib/unit.h"
 
 static bool alive[16];
+static unsigned woken;
+static _Atomic unsigned executions;
 
 static bool conn_alive(void *arg, uint64_t conn)
 {
@@ -24,6 +27,7 @@ static void setup_n(unsigned entries, size_t bytes)
 		.max_entries = entries, .max_bytes = bytes, .conn_alive = conn_alive};
 
 	memset(alive, 0, sizeof(alive));
+	woken = executions = 0;
 	ck_assert_int_eq(drc_new(&d, &p), 0);
 }
 
@@ -109,8 +113,6 @@ START_TEST(a_retransmission_over_a_new_connection_gets_the_first_answer)
 	expect_replay(&k, "ok");
 }
 END_TEST
-
-static unsigned woken;
 
 static void wake(struct drc_waiter *w)
 {
@@ -358,8 +360,6 @@ START_TEST(a_cache_full_of_running_calls_lets_more_run_unremembered)
 }
 END_TEST
 
-static _Atomic unsigned executions;
-
 static void *racer(void *arg)
 {
 	for (uint32_t xid = 0; xid < 2000; xid++) {
@@ -382,6 +382,58 @@ static void *racer(void *arg)
 	}
 	return NULL;
 }
+
+struct told {
+	struct drc_waiter w; /* first */
+	_Atomic bool is;
+};
+
+static void tell(struct drc_waiter *w)
+{
+	((struct told *)w)->is = true;
+}
+
+static void *waiting_racer(void *arg)
+{
+	for (uint32_t xid = 0; xid < 2000; xid++) {
+		struct drc_key k = key_of("10.0.0.1", (uint64_t)(uintptr_t)arg, xid, "race");
+		struct told told = {.w = {.wake = tell}};
+		struct drc_entry *e;
+		uint8_t *reply = NULL;
+		size_t len;
+
+		switch (drc_begin(d, &k, &told.w, &e, &reply, &len)) {
+		case DRC_NEW:
+			executions++;
+			sched_yield();
+			drc_done(d, e, (const uint8_t *)"ok", 2);
+			break;
+		case DRC_WAITS:
+			while (!told.is) /* by the first, or by a newer one */
+				sched_yield();
+			if (!told.w.displaced)
+				ck_assert_int_eq(drc_begin(d, &k, NULL, &e, &reply, &len),
+						 DRC_REPLAY);
+			break;
+		default:
+			break;
+		}
+		free(reply);
+	}
+	return NULL;
+}
+
+START_TEST(racing_retransmissions_that_wait_are_all_told)
+{
+	pthread_t t[4];
+
+	for (uintptr_t i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, waiting_racer, (void *)(i + 1));
+	for (unsigned i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	ck_assert_uint_eq(executions, 2000);
+}
+END_TEST
 
 START_TEST(racing_retransmissions_run_once)
 {
@@ -418,6 +470,7 @@ static Suite *suite(void)
 	tcase_add_test(t, bytes_are_bounded);
 	tcase_add_test(t, a_cache_full_of_running_calls_lets_more_run_unremembered);
 	tcase_add_test(t, racing_retransmissions_run_once);
+	tcase_add_test(t, racing_retransmissions_that_wait_are_all_told);
 	suite_add_tcase(s, t);
 	return s;
 }
