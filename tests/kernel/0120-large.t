@@ -10,7 +10,7 @@ srcdir=${srcdir:-$(dirname "$0")/../..}
 uml_need
 need jq
 mb=${SIZE_MB:-128}
-UML_MEM=${UML_MEM:-2G}
+[ "$mb" -lt 512 ] || UML_MEM=${UML_MEM:-2G}
 DRILL=$(realpath "$BUILDDIR/tests/kernel/drill")
 uml_up
 fs_in_memory $((mb / 1024 + 3))
