@@ -255,8 +255,7 @@ static int carry_out(struct nfsdio *n, struct nfsdio_req *r)
 
 /*
  * A WRITE that is cut waits between its pieces for those of its neighbours, one that makes the file
- * longer for the one before it: a thread with a ring does that for many at once without sleeping,
- * and holds no lock of the file's while the disk works.
+ * longer for the one before it: a thread with a ring does that for many at once without sleeping.
  */
 static bool would_wait(struct nfsdio_req *r)
 {

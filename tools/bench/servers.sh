@@ -9,7 +9,7 @@
 #					zerocopy only: one process, so that how its threads came to lie is the same for all
 #	MODE+v4				that server (direct, buffered) by NFSv4.2: the same process and export
 #	ganesha				nfs-ganesha, FSAL VFS
-#	ganesha+RULE[+ENGINE]		nfs-ganesha with our plugin, direct, that rule (page, dontcache-ends) and engine
+#	ganesha+RULE[+ENGINE]		nfs-ganesha with our plugin, direct, that rule (page, dontcache-ends) and engine (mixed)
 #	SERVER@BYTES			that server in a memory cgroup of this size
 declare -A SRV_PID SRV_CGROUP SRV_PORT SRV_MOUNT SRV_ADDR
 SRV_WAYS="sendmsg splice zerocopy"
