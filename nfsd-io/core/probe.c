@@ -21,6 +21,7 @@
 
 #define PROBE_LEN 65536	   /* bytes of the sample written and read */
 #define PROBE_ENTRIES 1000 /* names looked at for a regular file, when none may be made */
+#define PROBE_KNOWN 16	   /* file systems whose answers are remembered */
 #define PROBE_DEPTH 3	   /* directories below the root */
 
 int probe_file_align(int fd, struct probe_align *out)
@@ -127,7 +128,7 @@ static int probe_cached(int fd)
 }
 
 /* RWF_DSYNC makes the drop visible on return instead of some writeback later. */
-static void probe_dontcache_write(int fd, struct probe *out)
+static void probe_dontcache_measure(int fd, struct probe *out)
 {
 	void *buf = calloc(1, PROBE_LEN);
 	struct iovec iov = { buf, PROBE_LEN };
@@ -137,6 +138,32 @@ static void probe_dontcache_write(int fd, struct probe *out)
 		out->dontcache_drops = probe_cached(fd) == 0;
 	}
 	free(buf);
+}
+
+/* Do files of both places behave alike?  A directory's flags change its files' alignment. */
+static bool probe_alike(const struct probe *a, const struct probe *b)
+{
+	return !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) && !strcmp(a->fstype, b->fstype) &&
+	       a->align.mem == b->align.mem && a->align.offset == b->align.offset &&
+	       a->align.read == b->align.read;
+}
+
+/* The sync takes milliseconds, and there may be thousands of exports: once for what is alike. */
+static void probe_dontcache_write(int fd, struct probe *out)
+{
+	static _Thread_local struct probe known[PROBE_KNOWN];
+	static _Thread_local unsigned n;
+	const struct probe *k = known;
+
+	while (k < known + PROBE_KNOWN && !(k->measured && probe_alike(k, out)))
+		k++;
+	if (k < known + PROBE_KNOWN) {
+		out->dontcache_write = k->dontcache_write;
+		out->dontcache_drops = k->dontcache_drops;
+		return;
+	}
+	probe_dontcache_measure(fd, out);
+	known[n++ % PROBE_KNOWN] = *out;
 }
 
 static void probe_dontcache_read(int fd, struct probe *out)
@@ -189,12 +216,12 @@ static void probe_file(int dirfd, struct probe *out)
 		fd = probe_sample(dirfd, PROBE_DEPTH, &budget);
 	if (fd < 0)
 		return;
+	probe_file_align(fd, &out->align);
 	if (out->measured) {
 		out->ctime_moves = probe_ctime_moves(fd);
 		probe_dontcache_write(fd, out);
 	}
 	probe_dontcache_read(fd, out);
-	probe_file_align(fd, &out->align);
 	close(fd);
 }
 

@@ -116,6 +116,8 @@ static int root_open_handles(struct root *r, const struct root_params *p, const 
 			*why = strerror(errno);
 			return -errno;
 		}
+		close(r->fd); /* with thousands of exports each descriptor counts */
+		r->fd = r->mount_fd;
 	}
 	rc = r->path_mode ? khandle_identify(r->fd, &r->self) : khandle_of(r->fd, &r->self);
 	if (rc == 0 && r->path_mode)
@@ -238,8 +240,6 @@ void root_put(struct root *r)
 	if (!r || atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	pathmap_free(r->paths);
-	if (r->mount_fd >= 0)
-		close(r->mount_fd);
 	if (r->fd >= 0)
 		close(r->fd);
 	free(r->path);

@@ -58,8 +58,8 @@ struct root {
 	/* in every handle: fsid= number, or a hash of the path; unique per table */
 	uint32_t id;
 	char *path;	   /* real path */
-	int fd;		   /* O_PATH|O_DIRECTORY */
-	int mount_fd;	   /* O_RDONLY|O_DIRECTORY, for open_by_handle_at; -1 in path mode */
+	int fd;		   /* O_DIRECTORY; O_PATH in path mode */
+	int mount_fd;	   /* the same, O_RDONLY, for open_by_handle_at; -1 in path mode */
 	dev_t dev;
 	ino_t ino;
 	struct khandle self; /* the root directory's */

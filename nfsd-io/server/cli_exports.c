@@ -15,29 +15,13 @@ static const char *str(const json_t *o, const char *key)
 	return s ? s : "";
 }
 
-/* A path as exports(5) wants it: what would end a word is written in octal. */
-static void print_path(const char *path)
-{
-	for (; *path; path++) {
-		unsigned char b = (unsigned char)*path;
-
-		if (b <= ' ' || b == '"' || b == '\\' || b == '#' || b == 0x7f)
-			printf("\\%03o", b);
-		else
-			putchar(b);
-	}
-}
-
 static void print_script(const json_t *x)
 {
 	const json_t *c;
 	size_t i;
 
 	json_array_foreach(json_object_get(x, "clients"), i, c)
-	{
-		print_path(str(x, "path"));
-		printf("\t%s(%s)\n", str(c, "client"), str(c, "options"));
-	}
+		printf("%s\t%s(%s)\n", str(x, "word"), str(c, "client"), str(c, "options"));
 }
 
 static void add_rows(struct grid *g, const json_t *x, bool verbose)

@@ -24,6 +24,7 @@
 #define CLIENTS_MAX 16
 #define LINE_MAX_LEN 1024
 #define IDLE_SECONDS 30 /* without a byte either way */
+#define YIELD_SECONDS 1 /* and where another waits for the place */
 #define BACKLOG 16
 
 struct client {
@@ -166,33 +167,36 @@ static bool peer_may_change(int fd)
 	       (peer.uid == 0 || peer.uid == geteuid());
 }
 
+/* A free place, or that of who has been silent longest: sixteen must not lock others out. */
+static struct client *place(struct control *ctl)
+{
+	struct client *idlest = NULL;
+
+	for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+		struct client *c = &ctl->clients[i];
+
+		if (c->fd < 0)
+			return c;
+		if (!idlest || c->since < idlest->since)
+			idlest = c;
+	}
+	return now_seconds() - idlest->since > YIELD_SECONDS ? idlest : NULL;
+}
+
+/* There is a place. */
 static void accept_client(struct control *ctl)
 {
 	static const char hello[] = "{\"nfsd-io\":\"" PACKAGE_VERSION "\",\"proto\":1}";
 	int fd = accept4(ctl->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct client *c = place(ctl);
 
 	if (fd < 0)
 		return;
-	for (unsigned i = 0; i < CLIENTS_MAX; i++) {
-		struct client *c = &ctl->clients[i];
-
-		if (c->fd >= 0)
-			continue;
-		*c = (struct client){
-			.fd = fd, .may_change = peer_may_change(fd), .since = now_seconds()};
-		client_append(c, hello, sizeof(hello) - 1);
-		client_send(c);
-		return;
-	}
-	close(fd);
-}
-
-static bool full(const struct control *ctl)
-{
-	for (unsigned i = 0; i < CLIENTS_MAX; i++)
-		if (ctl->clients[i].fd < 0)
-			return false;
-	return true;
+	if (c->fd >= 0)
+		client_close(c);
+	*c = (struct client){.fd = fd, .may_change = peer_may_change(fd), .since = now_seconds()};
+	client_append(c, hello, sizeof(hello) - 1);
+	client_send(c);
 }
 
 static void expire(struct control *ctl)
@@ -204,11 +208,11 @@ static void expire(struct control *ctl)
 			client_close(&ctl->clients[i]);
 }
 
-static void fill_polls(const struct control *ctl, struct pollfd *p, bool *any)
+static void fill_polls(struct control *ctl, struct pollfd *p, bool *any)
 {
 	p[0] = (struct pollfd){.fd = ctl->wake_fd, .events = POLLIN};
-	/* With all places taken, who comes next waits in the backlog. */
-	p[1] = (struct pollfd){.fd = full(ctl) ? -1 : ctl->listen_fd, .events = POLLIN};
+	/* With all places taken, who comes next waits in the backlog until one may be had. */
+	p[1] = (struct pollfd){.fd = place(ctl) ? ctl->listen_fd : -1, .events = POLLIN};
 	*any = false;
 	for (unsigned i = 0; i < CLIENTS_MAX; i++) {
 		const struct client *c = &ctl->clients[i];

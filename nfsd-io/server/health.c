@@ -18,25 +18,38 @@ static void put(json_t *o, const char *key, uint64_t n)
 	json_object_set_new(o, key, json_integer((json_int_t)n));
 }
 
-/* Paths and patterns may be any bytes; JSON wants UTF-8. */
-static json_t *text(const char *s)
+/* A word of exports(5): what would end it is octal, and with `ascii` all that is not ASCII. */
+static json_t *word(const char *s, bool ascii)
 {
-	json_t *j = json_string(s ? s : "");
-	char *copy;
+	char *copy = malloc(4 * strlen(s) + 1), *p = copy;
+	json_t *j;
 
-	if (j || !(copy = strdup(s)))
-		return j;
-	for (char *p = copy; *p; p++)
-		if ((unsigned char)*p & 0x80)
-			*p = '?';
+	if (!copy)
+		return NULL;
+	for (; *s; s++) {
+		unsigned char b = (unsigned char)*s;
+
+		if (b <= ' ' || b == 0x7f || strchr("\"\\#", b) || (ascii && b & 0x80))
+			p += sprintf(p, "\\%03o", b);
+		else
+			*p++ = *s;
+	}
+	*p = '\0';
 	j = json_string(copy);
 	free(copy);
 	return j;
 }
 
+json_t *health_text(const char *s)
+{
+	json_t *j = json_string(s ? s : "");
+
+	return j ? j : word(s, true);
+}
+
 static void put_text(json_t *o, const char *key, const char *s)
 {
-	json_object_set_new(o, key, text(s));
+	json_object_set_new(o, key, health_text(s));
 }
 
 static json_t *mode_json(const struct root *r, enum dio_op op, enum dio_mode asked)
@@ -113,9 +126,11 @@ json_t *health_exports_json(const struct export_table *t)
 	for (unsigned i = 0; i < t->n; i++) {
 		const struct export *x = &t->exports[i];
 		json_t *o = json_object();
+		json_t *plain = word(x->path, false);
 		const char *why = down_why(x);
 
 		put_text(o, "path", x->path);
+		json_object_set_new(o, "word", plain ? plain : word(x->path, true));
 		put_text(o, "state", why ? "down" : "up");
 		if (why)
 			put_text(o, "why", why);
@@ -139,7 +154,7 @@ static void warn(json_t *warnings, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		return;
-	json_array_append_new(warnings, text(s));
+	json_array_append_new(warnings, health_text(s));
 	free(s);
 }
 
@@ -230,7 +245,7 @@ static json_t *listeners_json(struct server *s)
 	unsigned n = server_listeners(s, &names);
 
 	for (unsigned i = 0; i < n; i++) {
-		json_array_append_new(list, text(names[i]));
+		json_array_append_new(list, health_text(names[i]));
 		free(names[i]);
 	}
 	free(names);

@@ -14,8 +14,12 @@
 
 /* The answer to `status`; "state" is "ok" or "degraded".  NULL when memory is out.  Any thread. */
 json_t *health_json(struct server *s);
-/* One object an export: path, state, clients, file system, alignment, modes asked and effective and
- * why. */
+/* JSON wants UTF-8, paths may be any bytes: what is not, as exports(5) writes it, \377. */
+json_t *health_text(const char *s);
+/*
+ * One object an export: path, the same as a word of exports(5), state, clients, file system,
+ * alignment, modes asked and effective and why.
+ */
 json_t *health_exports_json(const struct export_table *t);
 /* What an operator should know of these exports, as strings appended to `warnings`. */
 void health_warnings(const struct export_table *t, json_t *warnings);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -78,17 +81,32 @@ void process_prepare(sigset_t *waited)
 	drop_sys_resource();
 }
 
-void process_share_fds(unsigned connections, struct process_fds *out)
+void process_share_fds(unsigned connections, unsigned exports, struct process_fds *out)
 {
 	struct rlimit nofile = {.rlim_cur = 1024};
-	rlim_t left;
+	rlim_t left, own = FDS_OWN + (rlim_t)exports;
 
 	getrlimit(RLIMIT_NOFILE, &nofile);
-	left = nofile.rlim_cur > 2 * FDS_OWN ? nofile.rlim_cur - FDS_OWN : FDS_OWN;
+	left = nofile.rlim_cur > own + FDS_OWN ? nofile.rlim_cur - own : FDS_OWN;
 	/* Connections may have half: without files there is nothing to serve. */
 	out->connections = connections < left / 2 ? connections : (unsigned)(left / 2);
 	left = (left - out->connections) / FDS_PER_FILE;
 	out->files = left > FILES_MAX ? FILES_MAX : left < FILES_MIN ? FILES_MIN : (unsigned)left;
+}
+
+const char *process_why(int err)
+{
+	static _Thread_local char text[160];
+	struct rlimit nofile = {0};
+
+	if (err != -EMFILE)
+		return strerror(-err);
+	getrlimit(RLIMIT_NOFILE, &nofile);
+	snprintf(text, sizeof(text),
+		 "the limit of %ju open files is too low (ulimit -n, LimitNOFILE= of the service); "
+		 "each export needs one, the server itself %d",
+		 (uintmax_t)nofile.rlim_cur, FDS_OWN);
+	return text;
 }
 
 void process_restore(void)

@@ -31,8 +31,10 @@ void process_hold_hup(void);
  * quota.
  */
 void process_prepare(sigset_t *waited);
-/* After process_prepare(). */
-void process_share_fds(unsigned connections, struct process_fds *out);
+/* After process_prepare(); an export keeps one. */
+void process_share_fds(unsigned connections, unsigned exports, struct process_fds *out);
+/* strerror(-err), but of -EMFILE which limit it is.  Valid until the next call in this thread. */
+const char *process_why(int err);
 /* In a child made by fork(): undo what exec would hand on. */
 void process_restore(void);
 

@@ -36,8 +36,6 @@
 #define ABORT_NS (5 * SECOND)
 #define SWEEP_MS 1000
 
-enum { EXIT_CONF = 6 };
-
 static void wake(struct server *s)
 {
 	uint64_t one = 1;
@@ -67,7 +65,7 @@ static void turned(void *arg)
 
 static int complain(int err, const char *what)
 {
-	log_line(LOG_ERR, "%s: %s", what, strerror(-err));
+	log_line(LOG_ERR, "%s: %s", what, process_why(err));
 	return err;
 }
 
@@ -107,6 +105,9 @@ static int bind_ports(struct server *s, const struct conf *c)
 	}
 	if (ret < 0)
 		log_line(LOG_ERR, "%s", why);
+	/* A host or a congestion control that is none. */
+	if (ret == -EADDRNOTAVAIL || ret == -ENOENT)
+		s->status = EXIT_CONF;
 	return ret < 0 ? ret : 0;
 }
 
@@ -265,9 +266,11 @@ static int start(struct server *s)
 {
 	const struct conf *c = server_conf(s);
 	struct port_service ps = {.workers = s->workers, .env = &s->env};
+	struct export_table *t = server_exports(s);
 	int err;
 
-	process_share_fds(c->max_connections, &s->fds);
+	process_share_fds(c->max_connections, t->n, &s->fds);
+	export_table_put(t);
 	if (s->fds.connections < c->max_connections)
 		log_line(LOG_WARNING,
 			 "RLIMIT_NOFILE leaves room for %u connections (max-connections = %u)",
@@ -490,7 +493,7 @@ int server_run(const struct server_options *o)
 		return status;
 	}
 	if (start(s) || (o->run && start_command(s, o->run)))
-		s->status = EXIT_FAILURE;
+		s->status = s->status ? s->status : EXIT_FAILURE;
 	else
 		run(s);
 	status = s->status;

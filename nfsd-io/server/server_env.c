@@ -82,8 +82,11 @@ int server_env_make(struct server *s, const struct conf *c)
 	if (mkdir(c->state_dir, 0755) && errno != EEXIST)
 		return complain(-errno, c->state_dir, strerror(errno));
 	err = handle_key_load(&env->key, c->key_file);
-	if (err)
+	if (err) {
+		if (err == -EPERM || err == -EINVAL) /* not a key, not a secret */
+			s->status = EXIT_CONF;
 		return complain(err, c->key_file, handle_key_why(err));
+	}
 	err = connreg_new(&s->conns);
 	if (!err)
 		err = groups_new(&s->groups);
@@ -102,7 +105,7 @@ int server_env_make(struct server *s, const struct conf *c)
 		err = fdcache_new(&env->files, &fp);
 	if (!err)
 		err = make_state(s, c);
-	return err ? complain(err, "start", strerror(-err)) : 0;
+	return err ? complain(err, "start", process_why(err)) : 0;
 }
 
 void server_env_free(struct proto_env *env)

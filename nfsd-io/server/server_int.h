@@ -19,6 +19,8 @@ struct clientdir;
 struct control;
 struct portmap;
 
+enum { EXIT_CONF = 6 };
+
 struct server {
 	struct current *current;
 	struct proto_env env;
@@ -41,7 +43,7 @@ struct server {
 	/* files are cached or NFSv4 has clients: the main thread wakes once a second */
 	_Atomic bool sweeping;
 	pid_t run;
-	int status;
+	int status; /* to exit with */
 };
 
 /*

@@ -9,6 +9,7 @@
 
 #include "nfsd-io/proto/state4.h"
 #include "nfsd-io/proto/v4.h"
+#include "nfsd-io/server/health.h"
 
 #define NFS_PROGRAM 100003
 
@@ -80,14 +81,14 @@ json_t *stats_export_json(const char *path, const struct root *r, const struct r
 {
 	json_t *o = json_object(), *rd = op_json(r, sum, DIO_READ),
 	       *wr = op_json(r, sum, DIO_WRITE);
-	json_t *name = json_string(path), *fallbacks = json_object();
+	json_t *name = health_text(path), *fallbacks = json_object();
 
 	put(rd, "expand", sum->expand);
 	json_object_set_new(wr, "split", split_json(sum));
 	put(fallbacks, "direct", sum->fallback_einval);
 	put(fallbacks, "direct-eio", sum->fallback_eio);
 	put(fallbacks, "dontcache", sum->fallback_dontcache);
-	json_object_set_new(o, "path", name ? name : json_string("?"));
+	json_object_set_new(o, "path", name);
 	json_object_set_new(o, "rule", json_string(dio_rule_name(r->io.rule)));
 	json_object_set_new(o, "read", rd);
 	json_object_set_new(o, "write", wr);

@@ -60,18 +60,18 @@ checks() { # prints what it said; status of check
 	"$NFSD_IO" check -f "$DAEMON_DIR/conf" -o "nfsd.state-directory-path=$DAEMON_DIR/state" \
 		-o "exports.file=$DAEMON_DIR/exports" -o "exports.directory=$DAEMON_DIR/exports.d" "$@" 2>&1
 }
-finds() { # WHAT STATUS TEXT OPTION: check answers STATUS and names TEXT; serve does not start
+finds() { # WHAT STATUS TEXT OPTION [EXIT]: check answers STATUS and names TEXT; serve exits 6, or EXIT
 	checks -o "$4" >"$TAP_TMP/said"
 	is "check finds $1" $? "$2"
 	ok "and names it" says "$3"
 	serve -o "$4" >"$TAP_TMP/said"
-	ok "serve does not start with it" [ $? -ne 0 ]
+	is "serve exits ${5:-6} with it" $? "${5:-6}"
 }
 ok_here "check finds nothing where nothing is wrong" checks
 finds "a host that is none" 1 "[nfsd] host: 999.1.1.1" nfsd.host=999.1.1.1
 finds "a congestion control the kernel does not know" 1 "[nfsd] congestion-control: \"rneo\"" nfsd.congestion-control=rneo
 finds "a state directory that cannot be made" 1 "[nfsd] state-directory-path: $TAP_TMP/no" \
-	"nfsd.state-directory-path=$TAP_TMP/no/where"
+	"nfsd.state-directory-path=$TAP_TMP/no/where" 1
 finds "a key that is none" 1 "[filehandle] key-file: $DAEMON_DIR/conf" "filehandle.key-file=$DAEMON_DIR/conf"
 finds "a socket's name that is too long" 6 "[control] socket" "control.socket=/$(printf '%0200d' 0)"
 for what in "check -f $DAEMON_DIR/conf -o exports.file=$DAEMON_DIR/exports" "config --defaults" "config --effective" \

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# 256 descriptors for 400 connections and 2,000 files: nobody spins, nothing stops for good.
+# 256 descriptors for 400 connections and 2,000 files: nobody spins, nothing stops for good.  A thousand exports have room
+# in little more than a thousand.
 srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
 need_root
@@ -27,4 +28,18 @@ ok "a new client is served once they are gone" wait_for 10 works
 tap_adopt "after" "$BUILDDIR/tests/e2e/many" "$DAEMON_HOST" "$DAEMON_PORT" "$FS_DIR" 2000
 ok "the daemon holds no more than it may" test "$(daemon_fds)" -le 256
 ok_here "daemon drains and exits 0" daemon_stop
+# Each export keeps one.
+mkdir "$FS_DIR"/export{1..1000}
+for i in {1..1000}; do daemon_export "$FS_DIR/export$i"; done
+DAEMON_LIMIT=1300
+begin=$SECONDS
+ok_here "1,001 exports are opened with 1,300 descriptors" daemon_start
+ok "in no time: $((SECONDS - begin)) s" test $((SECONDS - begin)) -lt 15
+is "none is missing" "$(daemon_ctl exports --json | jq '[.[] | select(.state == "up")] | length')" 1001
+ok_here "daemon drains and exits 0" daemon_stop
+DAEMON_LIMIT=500
+: >"$DAEMON_DIR/log"
+daemon_start >/dev/null
+is "without enough it does not start" $? 1
+ok "and says which limit it is" grep -q 'the limit of 500 open files is too low' "$DAEMON_DIR/log"
 tap_done

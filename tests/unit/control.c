@@ -163,6 +163,26 @@ START_TEST(more_clients_than_it_has_places_for_wait_their_turn)
 }
 END_TEST
 
+START_TEST(a_silent_client_makes_room_for_one_that_comes)
+{
+	char buf[4096];
+	int idle[16], fd;
+
+	for (unsigned i = 0; i < 16; i++) {
+		idle[i] = dial();
+		line(idle[i], buf, sizeof(buf));
+	}
+	fd = dial();
+	ck_assert_ptr_nonnull(strstr(line(fd, buf, sizeof(buf)), "proto"));
+	say(fd, "status\n");
+	line(fd, buf, sizeof(buf));
+	ck_assert_str_eq(line(fd, buf, sizeof(buf)), "{\"ok\":true}");
+	close(fd);
+	for (unsigned i = 0; i < 16; i++)
+		close(idle[i]);
+}
+END_TEST
+
 START_TEST(reload_tells_its_errors_and_the_code)
 {
 	json_t *answer;
@@ -273,6 +293,7 @@ static Suite *suite(void)
 	tcase_add_test(t, a_line_too_long_ends_the_connection);
 	tcase_add_test(t, a_client_that_is_silent_or_gone_delays_nobody);
 	tcase_add_test(t, more_clients_than_it_has_places_for_wait_their_turn);
+	tcase_add_test(t, a_silent_client_makes_room_for_one_that_comes);
 	tcase_add_test(t, reload_tells_its_errors_and_the_code);
 	tcase_add_test(t, others_may_look_but_not_change);
 	tcase_add_test(t, a_socket_somebody_answers_at_is_left_alone);

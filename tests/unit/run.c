@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "nfsd-io/server/run.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -69,12 +70,25 @@ START_TEST(descriptors_are_shared_between_connections_and_files)
 	struct process_fds f;
 
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
-	process_share_fds(4096, &f);
+	process_share_fds(4096, 0, &f);
 	ck_assert_uint_eq(f.connections, 96);
 	ck_assert_uint_eq(f.files, 32);
-	process_share_fds(10, &f);
+	process_share_fds(10, 0, &f);
 	ck_assert_uint_eq(f.connections, 10);
 	ck_assert_uint_eq(f.files, 60);
+	process_share_fds(10, 30, &f);
+	ck_assert_uint_eq(f.connections, 10);
+	ck_assert_uint_eq(f.files, 50);
+}
+END_TEST
+
+START_TEST(a_lack_of_descriptors_is_told_with_its_limit)
+{
+	struct rlimit low = {.rlim_cur = 77, .rlim_max = 256};
+
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+	ck_assert_ptr_nonnull(strstr(process_why(-EMFILE), "limit of 77 open files"));
+	ck_assert_str_eq(process_why(-ENOENT), strerror(ENOENT));
 }
 END_TEST
 
@@ -88,6 +102,7 @@ static Suite *suite(void)
 	tcase_add_test(tc, the_command_is_told_port_and_export);
 	tcase_add_test(tc, what_the_server_changed_of_itself_is_not_handed_on);
 	tcase_add_test(tc, descriptors_are_shared_between_connections_and_files);
+	tcase_add_test(tc, a_lack_of_descriptors_is_told_with_its_limit);
 	suite_add_tcase(s, tc);
 	return s;
 }

@@ -186,11 +186,14 @@ END_TEST
 
 START_TEST(a_path_that_is_not_utf_8_does_not_break_the_answer)
 {
-	struct root *r = fakeserver_export(&server, "/\xff\xfe");
+	struct root *r = fakeserver_export(&server, "/\xff\xfe #");
 	json_t *a = health_json(&server), *s = stats_json(&server);
+	const json_t *x = json_array_get(json_object_get(a, "exports"), 1);
 	char *text = json_dumps(a, 0);
 
 	ck_assert_ptr_nonnull(text);
+	ck_assert_str_eq(json_string_value(json_object_get(x, "path")), "/\\377\\376\\040\\043");
+	ck_assert_str_eq(json_string_value(json_object_get(x, "word")), "/\\377\\376\\040\\043");
 	ck_assert_uint_eq(json_array_size(json_object_get(a, "exports")), 2);
 	ck_assert_uint_eq(json_array_size(json_object_get(s, "exports")), 2);
 	free(text);
