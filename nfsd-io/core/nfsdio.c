@@ -32,10 +32,13 @@ static int lane_up(struct nfsdio_lane *l)
 	return ret;
 }
 
+_Thread_local struct nfsdio_lane *nfsdio_own_lane;
+
 static void *lane_thread(void *arg)
 {
 	struct nfsdio_lane *l = arg;
 
+	nfsdio_own_lane = l;
 	l->err = lane_up(l);
 	sem_post(&l->ready);
 	if (l->err < 0)

@@ -61,6 +61,9 @@ struct nfsdio {
 	struct nfsdio_lane lane[];
 };
 
+/* Of a thread that is one; else NULL. */
+extern _Thread_local struct nfsdio_lane *nfsdio_own_lane;
+
 struct nfsdio_file {
 	struct nfsdio *n;
 	struct file file;

@@ -270,12 +270,16 @@ static bool would_wait(struct nfsdio_req *r)
 		end > reach_known(&r->f->file.reach));
 }
 
-/* NULL: the caller's own thread. */
+/*
+ * NULL: the caller's own thread; but never that of a lane, whose callback may start more: others
+ * wait for what it has in flight.
+ */
 static struct nfsdio_lane *lane_for(struct nfsdio_req *r)
 {
 	struct nfsdio *n = r->f->n;
 
-	if (!n->nlanes || (n->p.engine == NFSDIO_ENGINE_MIXED && !would_wait(r)))
+	if (!n->nlanes ||
+	    (n->p.engine == NFSDIO_ENGINE_MIXED && !nfsdio_own_lane && !would_wait(r)))
 		return NULL;
 	if (r->what != REQ_COMMIT)
 		atomic_fetch_add(&r->f->handed[r->what == REQ_WRITE], 1);

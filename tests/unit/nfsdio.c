@@ -14,82 +14,8 @@
 
 #include <nfsdio.h>
 
+#include "tests/lib/nfsdio_trial.h"
 #include "tests/lib/unit.h"
-
-struct outcome {
-	sem_t sem;
-	struct nfsdio_result r;
-	struct stat st;
-};
-
-static struct nfsdio *n;
-static char path[] = "/tmp/nfsdio-XXXXXX";
-
-static void on_done(void *arg, const struct nfsdio_result *r)
-{
-	struct outcome *o = arg;
-
-	o->r = *r;
-	if (r->st)
-		o->st = *r->st;
-	sem_post(&o->sem);
-}
-
-static void wait_for(struct outcome *o)
-{
-	while (sem_wait(&o->sem) < 0)
-		ck_assert_int_eq(errno, EINTR);
-	ck_assert_ptr_nonnull(o->r.st);
-}
-
-/* Loop index 0: io_uring where there is one; 1: threads; 2: inline; 3: mixed. */
-static const enum nfsdio_engine engines[] = {NFSDIO_ENGINE_AUTO, NFSDIO_ENGINE_THREADS,
-					     NFSDIO_ENGINE_INLINE, NFSDIO_ENGINE_MIXED};
-
-static void setup(int i)
-{
-	struct nfsdio_params p = { .engine = engines[i],
-				   .threads = 2, .max_bytes = 2 << 20 };
-	int fd = mkstemp(path);
-
-	ck_assert_int_ge(fd, 0);
-	close(fd);
-	ck_assert_int_eq(nfsdio_new(&n, &p), 0);
-	ck_assert_uint_gt(strlen(nfsdio_engine(n)), 0);
-}
-
-static void teardown(void)
-{
-	unlink(path);
-	nfsdio_free(n);
-}
-
-static void round_trip(struct nfsdio_file *f, uint8_t *mem, uint64_t offset, uint32_t count,
-		       enum nfsdio_stable stable)
-{
-	static uint8_t back[1 << 20] __attribute__((aligned(4096)));
-	struct outcome o;
-
-	sem_init(&o.sem, 0, 0);
-	for (uint32_t i = 0; i < count; i++)
-		mem[i] = (uint8_t)(i * 11 + offset + i / 249);
-	ck_assert_int_eq(nfsdio_write(f, mem, count, offset, stable, on_done, &o), 0);
-	wait_for(&o);
-	ck_assert_int_eq(o.r.res, count);
-	ck_assert_int_ge(o.r.committed, stable);
-	ck_assert_uint_eq(o.r.verifier, nfsdio_verifier(n));
-	ck_assert_int_eq(nfsdio_read(f, back, count, offset, on_done, &o), 0);
-	wait_for(&o);
-	ck_assert_int_eq(o.r.res, count);
-	ck_assert_mem_eq(back, mem, count);
-	ck_assert(o.r.eof == (offset + count >= (uint64_t)o.st.st_size));
-	/* And to memory that is in phase with nothing. */
-	ck_assert_int_eq(nfsdio_read(f, back + 1, count - 1, offset + 1, on_done, &o), 0);
-	wait_for(&o);
-	ck_assert_int_eq(o.r.res, (int)count - 1);
-	ck_assert_mem_eq(back + 1, mem + 1, count - 1);
-	sem_destroy(&o.sem);
-}
 
 START_TEST(every_mode_and_rule_round_trips)
 {
@@ -425,72 +351,6 @@ START_TEST(inline_operations_of_many_threads_end_on_their_own)
 }
 END_TEST
 
-static uint64_t handed_over(const struct nfsdio_file *f, enum nfsdio_direction d)
-{
-	struct nfsdio_stats s;
-
-	nfsdio_file_stats(f, &s);
-	return s.handed[d];
-}
-
-/* Writes `count` bytes at `offset`: is this handed to a thread of the library's? */
-static bool hands_over(struct nfsdio_file *f, uint64_t offset, uint32_t count)
-{
-	static uint8_t mem[1 << 20] __attribute__((aligned(4096)));
-	uint64_t before = handed_over(f, NFSDIO_WRITE);
-	struct outcome o;
-
-	sem_init(&o.sem, 0, 0);
-	ck_assert_int_eq(nfsdio_write(f, mem + offset % 4096, count, offset, NFSDIO_UNSTABLE,
-				      on_done, &o),
-			 0);
-	wait_for(&o);
-	ck_assert_int_eq(o.r.res, count);
-	sem_destroy(&o.sem);
-	return handed_over(f, NFSDIO_WRITE) != before;
-}
-
-START_TEST(mixed_hands_over_writes_that_would_wait)
-{
-	static uint8_t mem[65536] __attribute__((aligned(4096)));
-	struct nfsdio_file_params p = NFSDIO_FILE_PARAMS_DEFAULT;
-	struct nfsdio_file *f;
-	bool direct;
-
-	setup(3);
-	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, NULL), 0);
-	/* No direct I/O here: nothing is cut. */
-	direct = hands_over(f, 0, 65536);
-	ck_assert(!hands_over(f, 0, 65536));
-	ck_assert(!hands_over(f, 4096, 8192));
-	ck_assert_int_eq(hands_over(f, 1000, 47008), direct);
-	ck_assert_int_eq(hands_over(f, 65536, 65536), direct);
-	ck_assert(!hands_over(f, 65536, 65536));
-	ck_assert(!hands_over(f, 100, 200));
-	round_trip(f, mem, 0, 65536, NFSDIO_FILE_SYNC);
-	ck_assert_uint_eq(handed_over(f, NFSDIO_READ), 0);
-	p.write_mode = NFSDIO_BUFFERED;
-	ck_assert_int_eq(nfsdio_file_configure(f, &p), 0);
-	ck_assert(!hands_over(f, 1 << 20, 1000));
-	ck_assert_int_eq(nfsdio_file_close(f), 0);
-	teardown();
-}
-END_TEST
-
-START_TEST(other_engines_hand_over_all_or_nothing)
-{
-	struct nfsdio_file *f;
-
-	setup(_i);
-	ck_assert_int_eq(nfsdio_file_open(n, &f, path, O_RDWR, 0, NULL), 0);
-	ck_assert(hands_over(f, 0, 65536) == (_i != 2));
-	ck_assert(hands_over(f, 1000, 47008) == (_i != 2));
-	ck_assert(hands_over(f, 0, 4096) == (_i != 2));
-	ck_assert_int_eq(nfsdio_file_close(f), 0);
-	teardown();
-}
-END_TEST
-
 struct nest {
 	struct nfsdio_file *f;
 	int left;
@@ -566,8 +426,6 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, a_write_as_somebody_clears_set_id_bits, 0, 4);
 	tcase_add_loop_test(t, modes_change_between_operations_and_counters_go_on, 0, 4);
 	tcase_add_loop_test(t, a_flood_waits_its_turn_and_free_waits_for_it, 0, 4);
-	tcase_add_loop_test(t, other_engines_hand_over_all_or_nothing, 0, 3);
-	tcase_add_test(t, mixed_hands_over_writes_that_would_wait);
 	tcase_add_test(t, inline_operations_of_many_threads_end_on_their_own);
 	tcase_add_test(t, an_inline_callback_may_start_the_next);
 	tcase_add_test(t, inline_without_descriptors_fails_at_once);
