@@ -148,7 +148,10 @@ static bool probe_alike(const struct probe *a, const struct probe *b)
 	       a->align.read == b->align.read;
 }
 
-/* The sync takes milliseconds, and there may be thousands of exports: once for what is alike. */
+/*
+ * The sync takes milliseconds, and there may be thousands of exports: once for what is alike.  A no
+ * is not remembered: it may be that of a full disk.
+ */
 static void probe_dontcache_write(int fd, struct probe *out)
 {
 	static _Thread_local struct probe known[PROBE_KNOWN];
@@ -163,7 +166,8 @@ static void probe_dontcache_write(int fd, struct probe *out)
 		return;
 	}
 	probe_dontcache_measure(fd, out);
-	known[n++ % PROBE_KNOWN] = *out;
+	if (out->dontcache_write && out->dontcache_drops)
+		known[n++ % PROBE_KNOWN] = *out;
 }
 
 static void probe_dontcache_read(int fd, struct probe *out)
