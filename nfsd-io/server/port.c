@@ -121,18 +121,11 @@ fail:
 	return err;
 }
 
-static void explain_failure(const struct port_params *params, const struct sockaddr_storage *a,
-			    int err, char *why, size_t len)
+static void explain_failure(const struct sockaddr_storage *a, int err, char *why, size_t len)
 {
 	char text[INET6_ADDRSTRLEN + 8], holder[160] = "";
 
 	port_text(a, text, sizeof(text));
-	if (congestion_check(params->congestion) == err) {
-		snprintf(why, len, "[nfsd] congestion-control: ");
-		len -= strlen(why);
-		congestion_why(params->congestion, err, why + strlen(why), len);
-		return;
-	}
 	if (err == -EADDRINUSE)
 		holder_find(get_port(a), holder, sizeof(holder));
 	if (*holder)
@@ -196,7 +189,7 @@ static int bind_host(struct port *p, const char *host, const struct port_params 
 		}
 		if (!first || err == -EADDRINUSE) {
 			first = err;
-			explain_failure(params, &a, err, why, len);
+			explain_failure(&a, err, why, len);
 		}
 		if (!lenient || (err != -EAFNOSUPPORT && err != -EADDRNOTAVAIL))
 			break;
@@ -219,8 +212,14 @@ int port_bind(struct port *p, const struct port_params *params, uint16_t number,
 {
 	unsigned keep = p->nfds, i, tries = number ? 1 : 16;
 	uint16_t chosen = number;
-	int err = 0;
+	int err = congestion_check(params->congestion);
+	char wrong[256];
 
+	if (err) {
+		congestion_why(params->congestion, err, wrong, sizeof(wrong));
+		snprintf(why, len, "[nfsd] congestion-control: %s", wrong);
+		return err;
+	}
 	/* A free port of one family may be taken in the other: then another one is tried. */
 	while (tries--) {
 		chosen = number;
