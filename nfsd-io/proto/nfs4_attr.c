@@ -110,7 +110,7 @@ static uint32_t compare_owner(struct req *r, enum hostdb db, uint32_t owner, str
 			      struct cursor *ours, bool *same)
 {
 	struct cursor at = *theirs;
-	uint32_t len, id;
+	uint32_t len, id = 0;
 	const char *text;
 	int err;
 

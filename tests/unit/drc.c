@@ -27,7 +27,8 @@ static void setup_n(unsigned entries, size_t bytes)
 		.max_entries = entries, .max_bytes = bytes, .conn_alive = conn_alive};
 
 	memset(alive, 0, sizeof(alive));
-	woken = executions = 0;
+	woken = 0;
+	executions = 0;
 	ck_assert_int_eq(drc_new(&d, &p), 0);
 }
 
