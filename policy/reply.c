@@ -2,7 +2,9 @@
 #include "policy/reply.h"
 
 /*
- * auto never splices.  A splice reaches the socket in pieces of 64 KiB, and each may wake the
+ * auto splices out of the page cache, where that is allowed, and nothing else.  From the cache it
+ * saves both copies: 256 KiB and more took 0.5 to 0.7 of sendmsg's CPU at any depth, 128 KiB 0.65
+ * to 1.1, 64 KiB 0.9 to 1.3.  A direct READ is not copied to begin with, and a splice reaches the socket in pieces of 64 KiB, and each may wake the
  * receiver: an interrupt to another CPU, which costs most when that CPU is idle.  Direct READs of
  * 1 MiB one at a time, over loopback on two CPUs, took 0.20 s of server CPU a GiB by sendmsg; by
  * splice 0.15 where the client slept on the worker's own CPU and 0.67 where it slept on the other,
@@ -11,11 +13,15 @@
  */
 static bool may_splice(const struct reply_facts *f)
 {
-	return f->can_splice && !f->integrity && (f->direct || f->splice_buffered);
+	bool pages = f->direct || (f->splice_buffered && !f->dontcache);
+
+	return f->can_splice && !f->integrity && pages;
 }
 
 static enum reply_way automatic(const struct reply_facts *f)
 {
+	if (f->len >= REPLY_SPLICE_MIN && !f->direct && may_splice(f))
+		return REPLY_SPLICE;
 	if (f->len >= REPLY_ZEROCOPY_MIN && f->can_zerocopy)
 		return REPLY_ZEROCOPY;
 	return REPLY_SENDMSG;

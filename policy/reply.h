@@ -16,6 +16,7 @@ enum reply_way { REPLY_AUTO, REPLY_SENDMSG, REPLY_SPLICE, REPLY_ZEROCOPY, REPLY_
 
 /* Bytes; see reply.c for what they were measured with. */
 #define REPLY_ZEROCOPY_MIN 262144 /* auto: below it a copy costs less than the second completion */
+#define REPLY_SPLICE_MIN 262144	  /* auto, out of the page cache: below it a pipe costs what it saves */
 #define REPLY_FORCED_MIN 4096	  /* a way that is asked for is still no way for less */
 
 struct reply_facts {
@@ -24,6 +25,7 @@ struct reply_facts {
 	bool direct;	      /* read past the page cache: pages in the pipe are nobody else's */
 	/* the page cache's own pages may be sent: later WRITEs show in them */
 	bool splice_buffered;
+	bool dontcache;	      /* is to leave nothing in the page cache; a splice would */
 	/* the payload is checksummed before it is sent, so must not change after */
 	bool integrity;
 	bool can_splice;      /* not read yet, and the ring and the system have what it needs */

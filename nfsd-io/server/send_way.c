@@ -18,6 +18,7 @@ struct pipe *send_pipe(struct conn *c, const struct read_io *io)
 		.len = io->count,
 		.direct = seg->kind == DIO_DIRECT,
 		.splice_buffered = want->splice_buffered,
+		.dontcache = seg->kind == DIO_DONTCACHE,
 		.can_splice = c->w->pipes && c->state == CONN_OPEN && read_may_splice(root),
 	};
 	struct pipe *p;

@@ -28,6 +28,35 @@ for way in sendmsg splice zerocopy; do
 	ok_here "daemon drains and exits 0" daemon_stop
 done
 
+# Large READs of files in the page cache, where that is allowed; never where the cache is to keep nothing.
+kept=$(awk -F'\t' '/read=buffered write=buffered/ { print $2; exit }' "$TAP_TMP/list")
+gone=${kept%/*}/gone
+mkdir "$gone" && daemon_export "$gone" && daemon_conf <<<"[export \"$gone\"]"$'\nread-mode = dontcache'
+read_large() { # PATH
+	"$BUILDDIR/tools/nfsload" -w write -t 8M "$DAEMON_HOST" "$DAEMON_PORT" "$1" &&
+		"$BUILDDIR/tools/nfsload" -w read -t 8M "$DAEMON_HOST" "$DAEMON_PORT" "$1"
+} >/dev/null 2>&1
+spliced() { # PATH: of its large READs
+	local before
+	before=$(sent splice)
+	read_large "$1" && echo $(($(sent splice) - before))
+}
+ok_here "daemon starts with reply auto" daemon_start
+is "auto does not splice cached data unasked" "$(spliced "$kept")" 0
+ok_here "daemon drains and exits 0" daemon_stop
+for way in auto splice; do
+	ok_here "daemon starts with reply $way, cached data allowed" daemon_start -o "io.reply=$way" -o io.splice-buffered=y
+	is "$way splices cached data where that is allowed" "$(spliced "$kept")" 8
+	n=$(spliced "$gone")
+	if "$NFSD_IO" explain read 0 1048576 --file "$gone/nfsload" --mode dontcache | grep -q ' dontcache$'; then
+		is "$way splices nothing that is not to stay in the cache" "$n" 0
+	else
+		tap_skip "dontcache" "this kernel has no RWF_DONTCACHE"
+	fi
+	[ "$way" = splice ] || models "$way"
+	ok_here "daemon drains and exits 0" daemon_stop
+done
+
 ok_here "daemon starts with the threads engine and splice" daemon_start -o io.engine=threads -o io.reply=splice
 models "threads, splice"
 ok "spliced by threads" [ "$(sent splice)" -gt 0 ]

@@ -9,7 +9,7 @@
 # OPTIONs are nfsload's.  A quick run takes only those marked with `quick` before them.
 both="buffered ganesha"
 all="direct buffered ganesha"
-replies="buffered+sendmsg buffered+splice buffered+zerocopy"
+replies="buffered+auto buffered+sendmsg buffered+splice buffered+zerocopy"
 dreplies="direct+sendmsg direct+splice direct+zerocopy"
 rules="direct seed mainline dontcache-ends"
 

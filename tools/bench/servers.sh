@@ -6,13 +6,14 @@
 #	seed mainline dontcache-ends	nfsd-io, direct, that rule
 #	async				nfsd-io, direct, an export with async: nothing is made stable before a reply
 #	MODE+STRATEGY			that server (direct, buffered), by an export of it whose replies are sent by sendmsg, splice or
-#					zerocopy only: one process, so that how its threads came to lie is the same for all
+#					zerocopy only, or by auto, and whose cached data may be spliced: one process, so that how
+#					its threads came to lie is the same for all
 #	MODE+v4				that server (direct, buffered) by NFSv4.2: the same process and export
 #	ganesha				nfs-ganesha, FSAL VFS
 #	ganesha+RULE[+ENGINE]		nfs-ganesha with our plugin, direct, that rule (page, dontcache-ends) and engine (mixed)
 #	SERVER@BYTES			that server in a memory cgroup of this size
 declare -A SRV_PID SRV_CGROUP SRV_PORT SRV_MOUNT SRV_ADDR
-SRV_WAYS="sendmsg splice zerocopy"
+SRV_WAYS="auto sendmsg splice zerocopy"
 SRV_N=0
 CLIENT_NS=
 
