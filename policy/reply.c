@@ -4,12 +4,10 @@
 /*
  * auto splices out of the page cache, where that is allowed, and nothing else.  From the cache it
  * saves both copies: 256 KiB and more took 0.5 to 0.7 of sendmsg's CPU at any depth, 128 KiB 0.65
- * to 1.1, 64 KiB 0.9 to 1.3.  A direct READ is not copied to begin with, and a splice reaches the socket in pieces of 64 KiB, and each may wake the
- * receiver: an interrupt to another CPU, which costs most when that CPU is idle.  Direct READs of
- * 1 MiB one at a time, over loopback on two CPUs, took 0.20 s of server CPU a GiB by sendmsg; by
- * splice 0.15 where the client slept on the worker's own CPU and 0.67 where it slept on the other,
- * and nothing the server knows tells which.  With 16 under way it is 0.27 against 0.43.  More of it
- * in docs/PERFORMANCE.md.
+ * to 1.1, 64 KiB 0.9 to 1.3.  A direct READ was not copied to begin with, and a splice reaches the
+ * socket in pieces of 64 KiB, each of which may wake the receiver: an interrupt to another CPU,
+ * which costs most when that CPU is idle.  1 MiB, direct, one at a time took 0.14 s of server CPU a
+ * GiB against 0.08 by sendmsg, with 16 under way 0.22 against 0.08: docs/PERFORMANCE.md.
  */
 static bool may_splice(const struct reply_facts *f)
 {

@@ -16,7 +16,7 @@ enum reply_way { REPLY_AUTO, REPLY_SENDMSG, REPLY_SPLICE, REPLY_ZEROCOPY, REPLY_
 
 /* Bytes; see reply.c for what they were measured with. */
 #define REPLY_ZEROCOPY_MIN 262144 /* auto: below it a copy costs less than the second completion */
-#define REPLY_SPLICE_MIN 262144	  /* auto, out of the page cache: below it a pipe costs what it saves */
+#define REPLY_SPLICE_MIN 262144	  /* auto, cached data: below it a pipe costs what it saves */
 #define REPLY_FORCED_MIN 4096	  /* a way that is asked for is still no way for less */
 
 struct reply_facts {
