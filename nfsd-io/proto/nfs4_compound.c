@@ -157,16 +157,17 @@ static uint32_t check_duplicate(struct req *r, const struct v4_op *o)
 
 	if (v->minor || v->asked_drc || !(o->flags & V4_CHANGES) || !r->env->drc)
 		return NFS4_OK;
-	v->asked_drc = true;
 	switch (req_check_duplicate(r, v->worker)) {
 	case STEP_MORE:
+		v->asked_drc = true;
 		return NFS4_OK;
 	case STEP_REPLY:
 		return V4_REPLAY;
 	case STEP_WAIT:
 		return V4_STEP;
 	default:
-		return V4_DROP;
+		/* Only the worker can have it wait for the first: asked there once more. */
+		return v->worker ? V4_DROP : V4_ELSEWHERE;
 	}
 }
 
@@ -194,9 +195,12 @@ static uint32_t op_run(struct req *r)
 		o = op_begin(r, &status);
 		if (!o)
 			return status;
+	}
+	if (!v->checked) {
 		status = op_check(r, o);
 		if (status)
 			return status;
+		v->checked = true;
 	}
 	if (v->worker ? o->flags & V4_BLOCKS : o->flags & V4_WORKER)
 		return V4_ELSEWHERE;
@@ -245,7 +249,7 @@ static void op_end(struct req *r, uint32_t status)
 		v->open = NULL;
 	}
 	v->error_body = false;
-	v->begun = false;
+	v->begun = v->checked = false;
 	v->status = status;
 	v->at++;
 }

@@ -130,6 +130,7 @@ struct v4 {
 	/* the walker's */
 	/* the operation in hand: its number and place for its status are there */
 	bool begun;
+	bool checked; /* ... and nothing stands against carrying it out */
 	bool asked_drc;
 	uint32_t over;		  /* V4_REPLAY, V4_DROP: so it ends */
 	unsigned bounces;	  /* times it changed threads */

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -128,41 +129,62 @@ static void first_cut(void)
 	v4c_close(&two);
 }
 
-/* What is sent to 4.0 twice, with the same xid, first by a connection that is gone then. */
-static void sent_again_in_4_0(void)
+/* What must not be done twice, met on the worker or, behind a LOOKUP, on an offload thread. */
+static void put_change(struct v4c *v, nfs_opnum4 op, bool below)
 {
-	struct v4owner mine = {"again", 1};
-	struct v4open p = {.access = 3, .create = true};
+	v4c_putfh(v, &root);
+	if (below)
+		v4c_lookup(v, "below");
+	if (op == OP_REMOVE) {
+		v4c_op(v, op)->nfs_argop4_u.opremove.target = v4c_name("gone");
+	} else {
+		CREATE4args *a = &v4c_op(v, op)->nfs_argop4_u.opcreate;
+
+		a->objtype.type = NF4DIR;
+		a->objname = v4c_name("made");
+	}
+}
+
+static void send_change(struct v4c *v, nfs_opnum4 op, bool below)
+{
 	struct rawnfs_call call;
 
+	v->raw.xid = 0x40404040 + 2 * op + below;
+	v4c_begin(v);
+	put_change(v, op, below);
+	v4c_encode(v, &call);
+	tap_ok(!rawnfs_send(&v->raw, &call, 0), "%s is sent",
+	       op == OP_REMOVE ? "REMOVE" : "CREATE");
+	rawnfs_call_end(&call);
+}
+
+static void settle_40(struct v4c *v, const char *what)
+{
+	v4c_begin(v);
+	v4c_putrootfh(v);
+	tap_is(v4c_run(v), NFS4_OK, what);
+}
+
+/* What is sent to 4.0 twice, with the same xid, first by a connection that is gone then. */
+static void sent_again_in_4_0(nfs_opnum4 op, bool below)
+{
+	const char *at = below ? "below/gone" : "gone";
+	int fd = openat(fs, at, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+
+	tap_ok(fd >= 0 && !close(fd), "there is a file");
 	if (!tap_ok(!v4c_open(&one, host, port, 0) && !v4c_open(&two, host, port, 0),
 		    "two connections of 4.0"))
 		return;
-	v4c_setclientid(&one, "again", "verifier");
-	tap_is(v4owner_open(&one, &mine, &root, "gone", &p), NFS4_OK, "there is a file");
 	freeze();
-	for (int i = 0; i < 2; i++) {
-		struct v4c *v = i ? &two : &one;
-
-		v->raw.xid = 0x40404040;
-		v4c_begin(v);
-		v4c_putfh(v, &root);
-		v4c_op(v, OP_REMOVE)->nfs_argop4_u.opremove.target = v4c_name("gone");
-		v4c_encode(v, &call);
-		tap_ok(!rawnfs_send(&v->raw, &call, 0), "REMOVE is sent");
-		rawnfs_call_end(&call);
-		if (!i) {
-			v4c_begin(v);
-			v4c_putrootfh(v);
-			tap_is(v4c_run(v), NFS4_OK, "which the server works at");
-			v4c_close(&one);
-		}
-	}
-	v4c_begin(&two);
-	v4c_putrootfh(&two);
-	tap_is(v4c_run(&two), NFS4_OK, "it works at both");
+	send_change(&one, op, below);
+	settle_40(&one, "which the server works at");
+	v4c_close(&one);
+	send_change(&two, op, below);
+	settle_40(&two, "it works at both");
 	thaw();
-	tap_is(take(&two), NFS4_OK, "it is removed once, and answered where it was sent again");
+	tap_is(take(&two), NFS4_OK, "it is done once, and answered where it was sent again");
+	send_change(&two, op, below);
+	tap_is(take(&two), NFS4_OK, "and once more from what is kept of it");
 	v4c_close(&two);
 }
 
@@ -271,7 +293,11 @@ int main(int argc, char **argv)
 	first_cut();
 	last_of_three(true);
 	plain = false;
-	sent_again_in_4_0();
+	tap_ok(!mkdirat(fs, "below", 0777), "a directory");
+	for (int below = 0; below < 2; below++) {
+		sent_again_in_4_0(OP_REMOVE, below);
+		sent_again_in_4_0(OP_CREATE, below);
+	}
 	all_cut();
 	v4c_close(&c);
 	served_beyond_the_lease();
