@@ -111,6 +111,8 @@ struct state4_client {
 	bool interred;		  /* under the lock of burials: nothing is held any more */
 	/* COMPOUNDs that act for it: its lease does not end before them */
 	unsigned busy;
+	/* slots of its sessions whose last request is not to run twice: its reply was to be kept */
+	unsigned nreplies;
 	/* sessions that want to be called; of them those that can be, as far as is known */
 	unsigned nasked, nreached;
 	uint8_t verf[STATE4_VERF], confirm[STATE4_VERF];
@@ -283,8 +285,8 @@ void state4_room_used(struct state4_room *m, struct state4_client *c);
 /*
  * One record more, for a client from this address: where the table is full an unconfirmed one goes,
  * else a confirmed one of an address that has more, if it holds nothing: that has to name itself
- * again, and loses nothing; else one kept by courtesy.  It is buried.
- * False: nobody can go.
+ * again, and loses nothing; else one kept by courtesy; else, of an address that has more than half
+ * of the table, one that holds no more than replies.  It is buried.  False: nobody can go.
  */
 bool state4_room_make(struct state4 *s, unsigned newcomer, struct state4_client **list);
 

@@ -99,7 +99,7 @@ static struct state4_client *unconfirmed_one(struct state4_room *m, unsigned new
 	return OF_ADDR(m->unconfirmed[from].next);
 }
 
-/* Would it lose more than the name it has to give again? */
+/* Would it lose what cannot be had again? */
 static bool has_something(struct state4 *s, const struct state4_client *c)
 {
 	return c->busy || state4_held_any(&c->held) || state4_grace_awaits(s, c);
@@ -109,19 +109,29 @@ static bool has_something(struct state4 *s, const struct state4_client *c)
  * A confirmed one that holds nothing, idle for longest, of the address that has most, if that has
  * more than the newcomer's would have.  Those passed over stand behind the others then, so that
  * the next newcomer looks further.
+ *
+ * Replies in slots are something, too: the request that comes again after a cut connection would
+ * find no session, and its client would run it anew.  But a SEQUENCE is all it takes to have one,
+ * so of an address that has more than half of the table the first passed over for that is *replies:
+ * who fills the table must not keep others out by it.
  */
-static struct state4_client *idle_one(struct state4 *s, unsigned newcomer)
+static struct state4_client *idle_one(struct state4 *s, unsigned newcomer,
+				      struct state4_client **replies)
 {
 	struct state4_room *m = &s->room;
 	unsigned from = most_of(m->nconfirmed, newcomer), looks;
+	bool crowd = m->nconfirmed[from] > s->p.max_clients / 2;
 
 	if (m->nconfirmed[from] <= all_of(m, newcomer) + 1)
 		return NULL;
 	for (looks = 0; looks < LOOKS && looks < m->nconfirmed[from]; looks++) {
 		struct state4_client *c = OF_ADDR(m->confirmed[from].next);
+		bool something = has_something(s, c);
 
-		if (!has_something(s, c))
+		if (!something && !c->nreplies)
 			return c;
+		if (!something && crowd && !*replies)
+			*replies = c;
 		state4_room_used(m, c);
 	}
 	return NULL;
@@ -141,15 +151,17 @@ static struct state4_client *courtesy_one(struct state4 *s)
 
 bool state4_room_make(struct state4 *s, unsigned newcomer, struct state4_client **list)
 {
-	struct state4_client *c;
+	struct state4_client *c, *replies = NULL;
 
 	if (s->nunconfirmed + s->nconfirmed < s->p.max_clients)
 		return true;
 	c = unconfirmed_one(&s->room, newcomer);
 	if (!c) {
-		c = idle_one(s, newcomer);
+		c = idle_one(s, newcomer, &replies);
 		if (!c)
 			c = courtesy_one(s);
+		if (!c)
+			c = replies;
 		if (c)
 			s->evicted++;
 	}

@@ -63,10 +63,13 @@ void state4_session_unref(struct state4 *s, struct state4_session *n)
 void state4_session_drop(struct state4 *s, struct state4_session *n)
 {
 	struct state4_session **p = &s->by_session[hash(n->id)];
+	uint32_t i;
 
 	while (*p != n)
 		p = &(*p)->next;
 	*p = n->next;
+	for (i = 0; i < n->fore.max_slots; i++)
+		n->client->nreplies -= n->slots[i].cache_this;
 	state4_back_drop(s, n);
 	state4_list_del(&n->of_client);
 	n->client->nsessions--;
@@ -278,6 +281,8 @@ static void take(struct state4 *s, struct state4_session *n, struct state4_slot 
 	struct state4_client *c = n->client;
 
 	drop_reply(s, slot);
+	c->nreplies += call->cache_this;
+	c->nreplies -= slot->cache_this;
 	slot->seqid = call->seqid;
 	slot->used = slot->in_use = true;
 	slot->cache_this = call->cache_this;

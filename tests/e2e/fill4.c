@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * fill4 HOST PORT DIR MAX: as many confirmed clients as the server keeps, from 127.0.0.2, of 4.0
- * and 4.1 in turn, the first of them with a file open; then newcomers from there and from
- * 127.0.0.1.
+ * fill4 HOST PORT DIR MAX [replies]: as many confirmed clients as the server keeps, from 127.0.0.2,
+ * of 4.0 and 4.1 in turn, the first of them with a file open, the second with a reply it may ask
+ * for again; then newcomers from there and from 127.0.0.1.  `replies`: all are of 4.1, and all have
+ * a reply kept.
  */
 #include "config.h"
 
@@ -17,6 +18,7 @@
 
 static const char *host;
 static int port;
+static bool replies;
 
 /* Connected from `from`. */
 static bool come_from(struct v4c *c, uint32_t minor, const char *from)
@@ -49,6 +51,42 @@ static uint32_t confirmed(struct v4c *c, const char *owner)
 	return status ? status : v4c_create_session(c, seqid, 1);
 }
 
+/* A request that must not run twice. */
+static uint32_t make_dir(struct v4c *c, const struct v4c_fh *dir, uint32_t seqid)
+{
+	CREATE4args *a;
+
+	v4c_begin_bare(c);
+	v4c_sequence(c, c->slot, seqid, true);
+	v4c_putfh(c, dir);
+	a = &v4c_op(c, OP_CREATE)->nfs_argop4_u.opcreate;
+	a->objtype.type = NF4DIR;
+	a->objname = v4c_name("made once");
+	return v4c_run(c);
+}
+
+/* Its connection is cut; the request comes again over another. */
+static void retransmit(const struct v4c *keeper, const struct v4c_fh *root)
+{
+	struct v4c c;
+
+	tap_ok(come_from(&c, 1, "127.0.0.2"), "a client of before connects again");
+	memcpy(c.sessionid, keeper->sessionid, sizeof(c.sessionid));
+	c.slot = keeper->slot;
+	tap_is(make_dir(&c, root, keeper->seqid[c.slot] + 1), NFS4_OK,
+	       "and has the reply to the request it had sent");
+	v4c_close(&c);
+}
+
+/* SEQUENCE alone, its reply to be kept. */
+static uint32_t keep_reply(struct v4c *c)
+{
+	memset(c->seqid, 0, sizeof(c->seqid)); /* of a new session */
+	c->session = c->cachethis = true;
+	v4c_begin(c);
+	return v4c_run(c);
+}
+
 /* How many got in before one did not. */
 static unsigned fill(struct v4c crowd[2], unsigned max)
 {
@@ -58,12 +96,14 @@ static unsigned fill(struct v4c crowd[2], unsigned max)
 
 	for (n = 0; n < max; n++) {
 		snprintf(owner, sizeof(owner), "crowd %u", n);
-		status = confirmed(&crowd[n & 1], owner);
+		status = confirmed(&crowd[replies || n & 1], owner);
+		if (!status && replies)
+			status = keep_reply(&crowd[1]);
 		if (status)
 			break;
 	}
 	if (status)
-		printf("# %u, %d\n", status, crowd[n & 1].err);
+		printf("# %u, %d\n", status, crowd[replies || n & 1].err);
 	return n;
 }
 
@@ -91,24 +131,31 @@ int main(int argc, char **argv)
 {
 	struct v4owner w = {.name = "owner", .seqid = 1};
 	struct v4open o = {.access = OPEN4_SHARE_ACCESS_BOTH, .create = true};
-	struct v4c holder, crowd[2];
+	struct v4c holder, keeper, crowd[2];
 	struct v4c_fh root;
 	unsigned max, n;
 
-	if (argc != 5)
+	if (argc != 5 && argc != 6)
 		return 2;
 	host = argv[1];
 	port = atoi(argv[2]);
 	max = (unsigned)atoi(argv[4]);
-	if (!come_from(&holder, 1, "127.0.0.2") || !come_from(&crowd[0], 0, "127.0.0.2") ||
-	    !come_from(&crowd[1], 1, "127.0.0.2"))
+	replies = argc == 6;
+	if (!come_from(&holder, 1, "127.0.0.2") || !come_from(&keeper, 1, "127.0.0.2") ||
+	    !come_from(&crowd[0], 0, "127.0.0.2") || !come_from(&crowd[1], 1, "127.0.0.2"))
 		return 1;
 	tap_is(v4c_hello(&holder, "holder"), NFS4_OK, "a client");
 	tap_is(v4c_mount(&holder, argv[3], &root), 0, "the export's root");
 	tap_is(v4owner_open(&holder, &w, &root, "file", &o), NFS4_OK, "a file is opened");
-	n = fill(crowd, max - 1);
-	tap_is(n, max - 1, "as many others as the server keeps");
+	tap_is(v4c_hello(&keeper, "keeper"), NFS4_OK, "another");
+	tap_is(make_dir(&keeper, &root, keeper.seqid[keeper.slot] + 1), NFS4_OK,
+	       "makes a directory");
+	v4c_close(&keeper); /* that it was made is not seen */
+	n = fill(crowd, max - 2);
+	tap_is(n, max - 2, "as many others as the server keeps");
 	newcomers(crowd);
+	if (!replies)
+		retransmit(&keeper, &root);
 	tap_is(v4owner_close(&holder, &w, &o.fh, &o.id), NFS4_OK,
 	       "the open file was there all the time");
 	v4c_close(&holder);
