@@ -41,6 +41,7 @@ struct client {
 struct control {
 	struct server *server;
 	pthread_t thread;
+	bool serving; /* there is a thread */
 	int listen_fd, wake_fd;
 	char *path;
 	dev_t dev; /* of our socket file: a successor's is not ours to remove */
@@ -183,12 +184,12 @@ static struct client *place(struct control *ctl)
 	return now_seconds() - idlest->since > YIELD_SECONDS ? idlest : NULL;
 }
 
-/* There is a place. */
+/* Without a place they stay in the backlog. */
 static void accept_client(struct control *ctl)
 {
 	static const char hello[] = "{\"nfsd-io\":\"" PACKAGE_VERSION "\",\"proto\":1}";
-	int fd = accept4(ctl->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct client *c = place(ctl);
+	int fd = c ? accept4(ctl->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
 
 	if (fd < 0)
 		return;
@@ -368,7 +369,7 @@ static void control_free(struct control *ctl)
 	free(ctl);
 }
 
-int control_start(struct control **out, struct server *s)
+int control_open(struct control **out, struct server *s)
 {
 	struct control *ctl = calloc(1, sizeof(*ctl));
 	int err;
@@ -381,14 +382,19 @@ int control_start(struct control **out, struct server *s)
 		ctl->clients[i].fd = -1;
 	ctl->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = ctl->wake_fd < 0 ? -errno : listen_somewhere(ctl, server_conf(s));
-	if (!err)
-		err = -pthread_create(&ctl->thread, NULL, control_thread, ctl);
-	if (err) {
+	if (err)
 		control_free(ctl);
-		return err;
-	}
-	*out = ctl;
-	return 0;
+	else
+		*out = ctl;
+	return err;
+}
+
+int control_serve(struct control *ctl)
+{
+	int err = -pthread_create(&ctl->thread, NULL, control_thread, ctl);
+
+	ctl->serving = !err;
+	return err;
 }
 
 const char *control_path(const struct control *c)
@@ -404,6 +410,7 @@ void control_stop(struct control *ctl)
 		return;
 	while (write(ctl->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
-	pthread_join(ctl->thread, NULL);
+	if (ctl->serving)
+		pthread_join(ctl->thread, NULL);
 	control_free(ctl);
 }

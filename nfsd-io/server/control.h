@@ -16,12 +16,17 @@ struct control;
 /*
  * Listen where server_conf() says.  A socket file left by a dead server is
  * replaced; -EADDRINUSE when somebody answers there, except that the embedded
- * default then takes a name of its own.  0 or -errno.
+ * default then takes a name of its own.  Who connects waits.  0 or -errno.
  */
-int control_start(struct control **out, struct server *s);
+int control_open(struct control **out, struct server *s);
+/*
+ * Answer, in a thread, which looks at all of the server: it serves by now, and what it consists of
+ * stays as it is until control_stop().  0 or -errno.
+ */
+int control_serve(struct control *c);
 /* Where it listens. */
 const char *control_path(const struct control *c);
-/* NULL is fine.  Joins the thread, removes the socket file. */
+/* NULL is fine.  Joins the thread, if there is one, removes the socket file. */
 void control_stop(struct control *c);
 
 #endif

@@ -88,9 +88,10 @@ static void log_errors(struct conf_errors *e, int priority)
 
 static int bind_ports(struct server *s, const struct conf *c)
 {
-	struct port_params pp = {
-		.hosts = c->hosts, .nhosts = c->nhosts, .any_will_do = c->embedded,
-		.congestion = c->congestion};
+	struct port_params pp = {.hosts = c->hosts,
+				 .nhosts = c->nhosts,
+				 .any_will_do = c->embedded,
+				 .congestion = c->congestion};
 	char why[320] = "";
 	int ret;
 
@@ -152,11 +153,18 @@ static int start_workers(struct server *s, const struct conf *c)
 	n = s->placement.n;
 	for (i = 0; i < n; i++) {
 		struct worker_params wp = {
-			.number = i, .cpu = s->place[i].cpu, .node = s->place[i].mem_node,
-			.near = s->placement.bound ? &near[i] : NULL, .engine = c->engine,
-			.queue_depth = c->queue_depth, .iowq = c->iowq,
-			.pool_bytes = c->buffer_pool / n, .env = &s->env, .conns = s->conns,
-			.turned = turned, .arg = s,
+			.number = i,
+			.cpu = s->place[i].cpu,
+			.node = s->place[i].mem_node,
+			.near = s->placement.bound ? &near[i] : NULL,
+			.engine = c->engine,
+			.queue_depth = c->queue_depth,
+			.iowq = c->iowq,
+			.pool_bytes = c->buffer_pool / n,
+			.env = &s->env,
+			.conns = s->conns,
+			.turned = turned,
+			.arg = s,
 		};
 
 		err = worker_new(&s->workers[i], &wp);
@@ -243,9 +251,9 @@ static unsigned announce_listeners(struct server *s)
 }
 
 /* Two embedded servers share a state directory; the second does without. */
-static int start_control(struct server *s, const struct conf *c)
+static int open_control(struct server *s, const struct conf *c)
 {
-	int err = control_start(&s->control, s);
+	int err = control_open(&s->control, s);
 
 	/* Beside a socket that is ours nobody else's files are. */
 	if (!err && s->env.state)
@@ -262,10 +270,31 @@ static int start_control(struct server *s, const struct conf *c)
 	return err;
 }
 
+static int start_port(struct server *s)
+{
+	struct port_service ps = {
+		.workers = s->workers,
+		.nworkers = s->nworkers,
+		.env = &s->env,
+		.conns = s->conns,
+		.max_connections = s->fds.connections,
+	};
+	int err = port_start(s->port, &ps);
+
+	return err ? complain(err, "accept") : 0;
+}
+
+/* Last of all: who is answered sees the whole. */
+static int serve_control(struct server *s)
+{
+	int err = s->control ? control_serve(s->control) : 0;
+
+	return err ? complain(err, control_path(s->control)) : 0;
+}
+
 static int start(struct server *s)
 {
 	const struct conf *c = server_conf(s);
-	struct port_service ps = {.workers = s->workers, .env = &s->env};
 	struct export_table *t = server_exports(s);
 	int err;
 
@@ -280,20 +309,18 @@ static int start(struct server *s)
 		err = bind_ports(s, c);
 	if (!err)
 		err = start_workers(s, c);
-	if (err)
-		return err;
-	ps.nworkers = s->nworkers;
-	ps.conns = s->conns;
-	ps.max_connections = s->fds.connections;
-	err = port_start(s->port, &ps);
-	if (err)
-		return complain(err, "accept");
-	err = start_control(s, c);
+	/* Before the first call is taken: it may be that we are not to run. */
+	if (!err)
+		err = open_control(s, c);
+	if (!err)
+		err = start_port(s);
 	if (err)
 		return err;
 	start_portmap(s, c, announce_listeners(s));
-	announce(s);
-	return 0;
+	err = serve_control(s);
+	if (!err)
+		announce(s);
+	return err;
 }
 
 /* --- run ----------------------------------------------------------------------- */

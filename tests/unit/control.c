@@ -31,7 +31,8 @@ static void setup(void)
 	fakeserver_init(&server);
 	server.conf.socket = path;
 	server.conf.socket_mode = 0666;
-	ck_assert_int_eq(control_start(&control, &server), 0);
+	ck_assert_int_eq(control_open(&control, &server), 0);
+	ck_assert_int_eq(control_serve(control), 0);
 }
 
 static void teardown(void)
@@ -42,16 +43,21 @@ static void teardown(void)
 	rmdir(dir);
 }
 
-static int dial(void)
+static int dial_at(const char *where)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 	struct timeval tv = {.tv_sec = 20};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	strcpy(sun.sun_path, path);
+	strcpy(sun.sun_path, where);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
 	ck_assert_int_eq(connect(fd, (struct sockaddr *)&sun, sizeof(sun)), 0);
 	return fd;
+}
+
+static int dial(void)
+{
+	return dial_at(path);
 }
 
 /* One line, without its end. */
@@ -226,14 +232,38 @@ START_TEST(others_may_look_but_not_change)
 }
 END_TEST
 
+START_TEST(nobody_is_answered_before_the_server_serves)
+{
+	struct control *second;
+	char other[96], buf[4096];
+	struct pollfd p = {.events = POLLIN};
+
+	snprintf(other, sizeof(other), "%s/other", dir);
+	server.conf.socket = other;
+	ck_assert_int_eq(control_open(&second, &server), 0);
+	p.fd = dial_at(other);
+	say(p.fd, "status\n");
+	ck_assert_int_eq(poll(&p, 1, 50), 0);
+	if (!_i) {
+		ck_assert_int_eq(control_serve(second), 0);
+		ck_assert_ptr_nonnull(strstr(line(p.fd, buf, sizeof(buf)), "proto"));
+		ck_assert_ptr_nonnull(strstr(line(p.fd, buf, sizeof(buf)), "listeners"));
+	}
+	control_stop(second); /* also when it never served: a start that failed */
+	ck_assert_int_eq(access(other, F_OK), -1);
+	close(p.fd);
+	server.conf.socket = path;
+}
+END_TEST
+
 START_TEST(a_socket_somebody_answers_at_is_left_alone)
 {
 	struct control *second;
 
-	ck_assert_int_eq(control_start(&second, &server), -EADDRINUSE);
+	ck_assert_int_eq(control_open(&second, &server), -EADDRINUSE);
 	ck_assert_int_eq(access(path, F_OK), 0);
 	server.conf.embedded = true;
-	ck_assert_int_eq(control_start(&second, &server), 0);
+	ck_assert_int_eq(control_open(&second, &server), 0);
 	control_stop(second);
 	ck_assert_int_eq(access(path, F_OK), 0);
 }
@@ -252,12 +282,12 @@ START_TEST(a_stale_socket_is_replaced_and_a_file_is_not)
 	ck_assert_int_eq(bind(fd, (struct sockaddr *)&sun, sizeof(sun)), 0);
 	close(fd);
 	server.conf.socket = other;
-	ck_assert_int_eq(control_start(&second, &server), 0);
+	ck_assert_int_eq(control_open(&second, &server), 0);
 	control_stop(second);
 	ck_assert_int_eq(access(other, F_OK), -1);
 	f = fopen(other, "w");
 	fclose(f);
-	ck_assert_int_eq(control_start(&second, &server), -EEXIST);
+	ck_assert_int_eq(control_open(&second, &server), -EEXIST);
 	unlink(other);
 }
 END_TEST
@@ -296,6 +326,7 @@ static Suite *suite(void)
 	tcase_add_test(t, a_silent_client_makes_room_for_one_that_comes);
 	tcase_add_test(t, reload_tells_its_errors_and_the_code);
 	tcase_add_test(t, others_may_look_but_not_change);
+	tcase_add_loop_test(t, nobody_is_answered_before_the_server_serves, 0, 2);
 	tcase_add_test(t, a_socket_somebody_answers_at_is_left_alone);
 	tcase_add_test(t, a_stale_socket_is_replaced_and_a_file_is_not);
 	tcase_add_test(t, the_socket_has_the_mode_that_was_set);
