@@ -68,9 +68,9 @@ struct locking {
 	LOCK4args args;
 	struct state4_seq seq;
 	struct state4_range range;
-	struct state4_open *k;	   /* the lock stateid, pinned */
-	struct state4_owner *w;	   /* a lock owner this call brought in, pinned */
-	bool fresh;		   /* its stateid was made by this call */
+	struct state4_open *k;  /* the lock stateid, pinned */
+	struct state4_owner *w; /* a lock owner this call brought in, pinned */
+	bool fresh;             /* its stateid was made by this call */
 	struct state4_conflict denied;
 	stateid4 id;
 };
@@ -160,29 +160,51 @@ static void settle(struct state4 *s, struct locking *l, uint32_t st, struct stat
 	if (!l->w->gone)
 		state4_owner_idle(s, l->w);
 	state4_owner_put(l->w);
+	l->w = NULL;
 }
 
-static uint32_t lock(struct req *r, struct locking *l)
+/*
+ * Under the lock: an owner new to the file had a stateid there after all, and FREE_STATEID took it
+ * from under us.  Linux sends the two side by side; the one that came last makes another.  4.0 has
+ * the order in its sequence numbers.
+ */
+static bool freed_meanwhile(const struct locking *l, uint32_t st)
+{
+	return st == NFS4ERR_BAD_STATEID && l->w && !l->w->v40 && l->k && l->k->gone;
+}
+
+/* False: to be done again. */
+static bool lock_once(struct req *r, struct locking *l, uint32_t *st)
 {
 	enum state4_lock_kind kind = l->range.write ? STATE4_LOCK_WRITE : STATE4_LOCK_READ;
 	struct state4 *s = r->env->state;
 	struct state4_files *dead = NULL;
-	uint32_t st;
+	bool again;
 
 	state4_lock(s);
-	st = find(s, r, l);
+	*st = find(s, r, l);
 	state4_unlock(s);
-	if (!st)
-		st = state4_lock_set(s, l->k, &l->range, kind, &l->denied, &l->id);
+	if (!*st)
+		*st = state4_lock_set(s, l->k, &l->range, kind, &l->denied, &l->id);
 	state4_lock(s);
-	settle(s, l, st, &dead);
+	again = freed_meanwhile(l, *st);
+	settle(s, l, *st, &dead);
 	state4_unlock(s);
 	state4_files_put(dead);
 	if (l->k)
 		state4_open_put(l->k);
+	return !again;
+}
+
+static uint32_t lock(struct req *r, struct locking *l)
+{
+	uint32_t st;
+
+	while (!lock_once(r, l, &st))
+		;
 	if (st != STATE4_REPLAY)
 		st = answer(r, st, &l->id, &l->denied);
-	return state4_seq_end(s, &l->seq, r, st, NULL);
+	return state4_seq_end(r->env->state, &l->seq, r, st, NULL);
 }
 
 uint32_t v4_lock(struct req *r)

@@ -5,5 +5,6 @@ srcdir=${srcdir:-$(dirname "$0")/../..}
 . "$srcdir/tests/lib/daemon.sh"
 daemon_one_export
 tap_adopt locks "$BUILDDIR/tests/e2e/locks" "$DAEMON_HOST" "$DAEMON_PORT" "$EXPORT"
+tap_adopt lockrace "$BUILDDIR/tests/e2e/lockrace" "$DAEMON_HOST" "$DAEMON_PORT" "$EXPORT" "${LOCKRACE_ROUNDS:-3000}"
 ok_here "daemon drains and exits 0" daemon_stop
 tap_done
