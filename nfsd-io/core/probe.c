@@ -140,10 +140,13 @@ static void probe_dontcache_measure(int fd, struct probe *out)
 	free(buf);
 }
 
-/* Do files of both places behave alike?  A directory's flags change its files' alignment. */
+/*
+ * Do files of both places behave alike?  A directory's flags change its files' alignment; a copy of
+ * an image has its UUID.
+ */
 static bool probe_alike(const struct probe *a, const struct probe *b)
 {
-	return !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) && !strcmp(a->fstype, b->fstype) &&
+	return a->dev == b->dev && !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) && !strcmp(a->fstype, b->fstype) &&
 	       a->align.mem == b->align.mem && a->align.offset == b->align.offset &&
 	       a->align.read == b->align.read;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "policy/dio.h"
 
@@ -29,7 +30,9 @@ struct probe {
 	/* two changes in a row give different ctimes (multigrain, Linux >= 6.13) */
 	bool ctime_moves;
 	bool read_only;		  /* mounted ro */
-	uint8_t uuid[16];	  /* file system UUID, or derived from statfs f_fsid */
+	dev_t dev;
+	/* of the file system; else from statfs' f_fsid; else from dev: never zero */
+	uint8_t uuid[16];
 	bool uuid_stable;	  /* false: may differ after remount (tmpfs) */
 	char fstype[32];	  /* "ext4" */
 };
@@ -44,7 +47,7 @@ int probe_file_align(int fd, struct probe_align *out);
 
 /*
  * What file system `fd` (a real descriptor of any file on it)
- * lies on: fills fstype, uuid and uuid_stable only.
+ * lies on: fills fstype, dev, uuid and uuid_stable only.
  */
 void probe_identify(int fd, struct probe *out);
 

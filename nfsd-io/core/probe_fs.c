@@ -54,6 +54,14 @@ static void probe_fstype(int fd, long magic, char *out, size_t size)
 	snprintf(out, size, "0x%lx", magic);
 }
 
+/* Of all file systems that have none it is the same. */
+static bool probe_none(const void *id, size_t len)
+{
+	static const uint8_t none[16];
+
+	return !memcmp(id, none, len);
+}
+
 /* A UUID by ioctl: the general one, then what older kernels have. */
 static bool probe_uuid_ioctl(int fd, uint8_t uuid[16])
 {
@@ -71,26 +79,41 @@ static bool probe_uuid_ioctl(int fd, uint8_t uuid[16])
 		found = xfs.uuid;
 	else if (ioctl(fd, BTRFS_IOC_FS_INFO, &btrfs) == 0)
 		found = btrfs.fsid;
-	if (found)
-		memcpy(uuid, found, 16);
-	return found;
+	if (!found || probe_none(found, 16)) /* as mkfs.ext4 -U clear makes it */
+		return false;
+	memcpy(uuid, found, 16);
+	return true;
+}
+
+/* Without a UUID: what statfs says, else the device number, as knfsd's handles do. */
+static bool probe_other_id(const struct statfs *sfs, struct probe *out)
+{
+	if (probe_none(&sfs->f_fsid, sizeof(sfs->f_fsid))) {
+		memcpy(out->uuid, &out->dev, sizeof(out->dev));
+		return false;
+	}
+	memcpy(out->uuid, &sfs->f_fsid, sizeof(sfs->f_fsid));
+	/* Of ext2..4 it is a fold of the UUID, elsewhere often the device number. */
+	return !strncmp(out->fstype, "ext", 3);
 }
 
 void probe_identify(int fd, struct probe *out)
 {
 	struct statfs sfs = { 0 };
+	struct stat st = { 0 };
 	bool btrfs, tmpfs;
 
 	memset(out->uuid, 0, sizeof(out->uuid));
 	fstatfs(fd, &sfs);
+	fstat(fd, &st);
+	out->dev = st.st_dev;
 	probe_fstype(fd, sfs.f_type, out->fstype, sizeof(out->fstype));
 	btrfs = !strcmp(out->fstype, "btrfs");
 	tmpfs = !strcmp(out->fstype, "tmpfs") || !strcmp(out->fstype, "ramfs");
 	out->uuid_stable = probe_uuid_ioctl(fd, out->uuid) && !tmpfs;
 	if (!out->uuid_stable) {
-		/* Of ext2..4 it is a fold of the UUID, elsewhere often the device number. */
-		out->uuid_stable = !strncmp(out->fstype, "ext", 3);
-		memcpy(out->uuid, &sfs.f_fsid, sizeof(sfs.f_fsid));
+		memset(out->uuid, 0, sizeof(out->uuid)); /* that of a tmpfs */
+		out->uuid_stable = probe_other_id(&sfs, out);
 	} else if (btrfs) {
 		/*
 		 * Subvolumes share the UUID and count their inodes

@@ -158,6 +158,19 @@ static void warn(json_t *warnings, const char *fmt, ...)
 	free(s);
 }
 
+/* As exports(5) asks for; what a tmpfs holds does not outlive its mount either. */
+static bool wants_fsid(const struct export *x)
+{
+	const struct probe *p = &x->root->probe;
+
+	if (p->uuid_stable || !strcmp(p->fstype, "tmpfs") || !strcmp(p->fstype, "ramfs"))
+		return false;
+	for (unsigned i = 0; i < x->nclients; i++)
+		if (x->clients[i].opts.fsid)
+			return false;
+	return true;
+}
+
 static void warn_export(const struct export *x, json_t *warnings)
 {
 	const char *why = down_why(x);
@@ -171,6 +184,11 @@ static void warn_export(const struct export *x, json_t *warnings)
 		     "%s: no kernel file handles (%s): handles are names here, and a rename on "
 		     "this host makes them stale",
 		     x->path, x->root->probe.handles_why);
+	if (wants_fsid(x))
+		warn(warnings,
+		     "%s: its file system (%s) has no UUID: handles are stale when it comes with "
+		     "another device number; fsid= keeps them",
+		     x->path, x->root->probe.fstype);
 	if (export_all_are_server(x))
 		warn(warnings,
 		     "%s: every caller acts as uid %u, whatever squashing says: the server lacks "

@@ -80,6 +80,18 @@ for what in "check -f $DAEMON_DIR/conf -o exports.file=$DAEMON_DIR/exports" "con
 	"$NFSD_IO" $what >/dev/full 2>/dev/null
 	ok "$what: no success when the answer cannot be written" [ $? -ne 0 ]
 done
+# As exports(5) says: a file system that has no UUID wants fsid=.
+if FS_NO_UUID=y fs_mount ext4; then
+	daemon_export "$FS_DIR"
+	checks >"$TAP_TMP/said"
+	ok "check asks for fsid= where there is no UUID" says "$FS_DIR: its file system (ext4) has no UUID"
+	sed -i "\\:$FS_DIR:s:(:(fsid=7,:" "$DAEMON_DIR/exports"
+	checks >"$TAP_TMP/said"
+	is "and is content with it" "$?$(grep -c UUID "$TAP_TMP/said")" 00
+	sed -i "\\:$FS_DIR:d" "$DAEMON_DIR/exports"
+else
+	tap_skip "a file system without a UUID" "ext4 cannot be mounted here"
+fi
 daemon_export "$TAP_TMP/absent"
 "$NFSD_IO" check -f "$DAEMON_DIR/conf" -o "exports.file=$DAEMON_DIR/exports" \
 	-o "exports.directory=$DAEMON_DIR/exports.d" >"$TAP_TMP/said" 2>&1

@@ -22,7 +22,7 @@ fs_have() { # TYPE: can this kernel mount it and is its mkfs here?
 
 fs_mkfs() { # TYPE IMAGE
 	case $1 in
-	ext4) mkfs.ext4 -q -F -E lazy_itable_init=1,lazy_journal_init=1 "$2";;
+	ext4) mkfs.ext4 -q -F -E lazy_itable_init=1,lazy_journal_init=1 ${FS_NO_UUID:+-U clear} "$2";;
 	xfs) mkfs.xfs -q -f "$2";;
 	btrfs) mkfs.btrfs -q -f "$2";;
 	esac

@@ -50,12 +50,12 @@ int loopfs_skip(const char *why)
 }
 
 /* Runs mkfs.TYPE on the image through /proc, as the image has no name. */
-static int loopfs_mkfs(const struct loopfs *l)
+static int loopfs_mkfs(const struct loopfs *l, const char *option)
 {
 	extern char **environ;
 	char prog[32], path[64];
 	bool ext4 = !strcmp(l->fstype, "ext4");
-	char *argv[] = { prog, "-q", ext4 ? "-F" : "-f", path, NULL };
+	char *argv[] = {prog, "-q", ext4 ? "-F" : "-f", path, (char *)(uintptr_t)option, NULL};
 	posix_spawn_file_actions_t fa;
 	pid_t pid;
 	int rc, status;
@@ -123,7 +123,7 @@ static int loopfs_mount(struct loopfs *l, int avoid)
 	return rc;
 }
 
-int loopfs_up(struct loopfs *l, const char *fstype)
+static int loopfs_make(struct loopfs *l, const char *fstype, const char *option)
 {
 	const char *tmp = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
 	int rc = loopfs_isolate();
@@ -143,7 +143,7 @@ int loopfs_up(struct loopfs *l, const char *fstype)
 			rc = -errno;
 			goto fail;
 		}
-		rc = loopfs_mkfs(l);
+		rc = loopfs_mkfs(l, option);
 		if (rc < 0)
 			goto fail;
 	}
@@ -156,6 +156,16 @@ int loopfs_up(struct loopfs *l, const char *fstype)
 fail:
 	loopfs_down(l);
 	return rc;
+}
+
+int loopfs_up(struct loopfs *l, const char *fstype)
+{
+	return loopfs_make(l, fstype, NULL);
+}
+
+int loopfs_up_nameless(struct loopfs *l)
+{
+	return loopfs_make(l, "ext4", "-Uclear");
 }
 
 int loopfs_remount(struct loopfs *l, bool elsewhere)

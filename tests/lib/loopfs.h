@@ -31,6 +31,8 @@ int loopfs_skip(const char *why);
  * -ENODEV: no such file system, -ENOENT: no mkfs).
  */
 int loopfs_up(struct loopfs *l, const char *fstype);
+/* An ext4 without a UUID. */
+int loopfs_up_nameless(struct loopfs *l);
 /* Unmount and mount the same image again (tmpfs: -EINVAL); `elsewhere`: on another loop device. */
 int loopfs_remount(struct loopfs *l, bool elsewhere);
 /* Unmount and forget; fine when up failed. */

@@ -113,6 +113,23 @@ START_TEST(file_systems_have_different_identities)
 }
 END_TEST
 
+START_TEST(without_a_uuid_file_systems_are_still_told_apart)
+{
+	struct loopfs l[2];
+	struct probe p[2];
+
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(loopfs_up_nameless(&l[i]), 0);
+		p[i] = probe_of(l[i].dir);
+		ck_assert(!p[i].uuid_stable);
+	}
+	ck_assert_mem_ne(p[0].uuid, p[1].uuid, sizeof(p[0].uuid));
+	ck_assert_uint_ne(p[0].dev, p[1].dev);
+	for (int i = 0; i < 2; i++)
+		loopfs_down(&l[i]);
+}
+END_TEST
+
 START_TEST(read_only_is_examined_by_a_file_that_is_there)
 {
 	const char *top = everyfs_dir(_i);
@@ -215,6 +232,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(files, leaves_nothing_behind_and_is_quick, 0, EVERYFS);
 	tcase_add_loop_test(files, read_only_is_examined_by_a_file_that_is_there, 0, EVERYFS);
 	tcase_add_test(files, file_systems_have_different_identities);
+	tcase_add_test(files, without_a_uuid_file_systems_are_still_told_apart);
 	tcase_add_test(files, alignment_is_seen_to_change_with_a_reflink);
 	tcase_add_loop_test(files, identity_survives_a_remount_on_another_device, 0, EVERYFS_TMPFS);
 	suite_add_tcase(s, files);

@@ -77,6 +77,25 @@ START_TEST(id_given_is_kept)
 }
 END_TEST
 
+/* What comes on another device is another file system, unless the operator says that it is not. */
+START_TEST(without_a_uuid_another_device_is_another_file_system)
+{
+	struct loopfs l;
+	struct root *r;
+	uint8_t before[8];
+
+	ck_assert_int_eq(loopfs_up_nameless(&l), 0);
+	r = open_root(l.dir, _i);
+	memcpy(before, r->fskey, sizeof(before));
+	root_put(r);
+	ck_assert_int_eq(loopfs_remount(&l, true), 0);
+	r = open_root(l.dir, _i);
+	ck_assert_int_eq(!memcmp(before, r->fskey, sizeof(before)), _i != 0);
+	root_put(r);
+	loopfs_down(&l);
+}
+END_TEST
+
 START_TEST(on_unsupported_fail_refuses_what_cannot_be_done)
 {
 	struct root_params p = { .path = everyfs_dir(_i), .io = ROOT_IO_DEFAULT };
@@ -167,9 +186,11 @@ static Suite *suite(void)
 	tcase_add_test(tc, counters_of_all_workers_add_up);
 	if (geteuid() == 0)
 		tcase_add_test(tc, privileged_opens_handles_unprivileged_takes_paths);
-	if (everyfs_able)
+	if (everyfs_able) {
 		tcase_add_loop_test(tc, on_unsupported_fail_refuses_what_cannot_be_done, 0,
 				    EVERYFS);
+		tcase_add_loop_test(tc, without_a_uuid_another_device_is_another_file_system, 0, 2);
+	}
 	suite_add_tcase(s, tc);
 	return s;
 }
