@@ -146,9 +146,9 @@ static void probe_dontcache_measure(int fd, struct probe *out)
  */
 static bool probe_alike(const struct probe *a, const struct probe *b)
 {
-	return a->dev == b->dev && !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) && !strcmp(a->fstype, b->fstype) &&
-	       a->align.mem == b->align.mem && a->align.offset == b->align.offset &&
-	       a->align.read == b->align.read;
+	return a->dev == b->dev && !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) &&
+	       !strcmp(a->fstype, b->fstype) && a->align.mem == b->align.mem &&
+	       a->align.offset == b->align.offset && a->align.read == b->align.read;
 }
 
 /*
