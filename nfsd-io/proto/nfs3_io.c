@@ -82,8 +82,7 @@ static enum req_step_result read_begin(struct req *r)
 		return read_answer(r, &c->st, 0, c->offset >= (uint64_t)c->st.st_size);
 	r->io.read.offset = c->offset;
 	r->io.read.count = readto_clip(r, c->count);
-	readto_start(r, true, read_done);
-	return STEP_WAIT;
+	return readto_start(r, true, read_done) ? STEP_WAIT : io_fail(r, -EAGAIN);
 }
 
 enum req_step_result v3_read(struct req *r)

@@ -180,8 +180,7 @@ static enum req_step_result read_begin(struct req *r)
 						NFS4ERR_RESOURCE);
 	if (r->owner->borrows)
 		r->owner->borrows(r->owner, r, r->io.read.count);
-	readto_start(r, at_end(v), read_done);
-	return STEP_WAIT;
+	return readto_start(r, at_end(v), read_done) ? STEP_WAIT : io_fail(r, -EAGAIN);
 }
 
 static uint32_t begin(struct req *r, req_step *go)
@@ -261,6 +260,9 @@ static enum req_step_result write_reply(struct req *r)
 {
 	struct write_io *io = &r->io.write;
 
+	/* What stood apart was this one's; a READ behind it may have to wait for a buffer. */
+	if (cursor_pos(&r->args) == r->payload_at)
+		req_payload_drop(r);
 	if (io->io.res < 0)
 		return io_fail(r, io->io.res);
 	return write_answer(r, (uint32_t)io->io.res, io->committed, io->verf);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "nfsd-io/proto/readto.h"
 
+#include <errno.h>
+
 static void read_done(struct io *io);
 
 uint32_t readto_clip(const struct req *r, uint32_t count)
@@ -32,14 +34,19 @@ static void borrowed(struct pool_waiter *w, struct buf *b)
 	begin(r);
 }
 
-static void to_buffer(struct req *r)
+static bool to_buffer(struct req *r)
 {
+	size_t size = read_space(r->io.read.count);
+	bool may_wait = !req_has_buffer(r);
+
 	r->waiter.ready = borrowed;
-	r->data_buf = pool_borrow_or_wait(r->pool, read_space(r->io.read.count), &r->waiter);
+	r->data_buf = may_wait ? pool_borrow_or_wait(r->pool, size, &r->waiter)
+			       : pool_borrow(r->pool, size);
 	if (r->data_buf)
 		begin(r);
-	else
+	else if (may_wait)
 		r->inflight++;
+	return may_wait || r->data_buf;
 }
 
 static bool to_pipe(struct req *r)
@@ -71,10 +78,13 @@ static void read_done(struct io *io)
 	pipe_return(r->data_pipe);
 	r->data_pipe = NULL;
 	r->io.read.pipe = NULL;
-	to_buffer(r);
+	if (to_buffer(r))
+		return;
+	io->res = -EAGAIN;
+	r->read_done(r);
 }
 
-void readto_start(struct req *r, bool may_pipe, void (*done)(struct req *r))
+bool readto_start(struct req *r, bool may_pipe, void (*done)(struct req *r))
 {
 	struct read_io *io = &r->io.read;
 
@@ -82,8 +92,7 @@ void readto_start(struct req *r, bool may_pipe, void (*done)(struct req *r))
 	io->io = (struct io){
 		.ring = r->ring, .file = r->file, .verifier = req_verifier(r), .done = read_done};
 	io->pipe = NULL;
-	if (!may_pipe || !to_pipe(r))
-		to_buffer(r);
+	return (may_pipe && to_pipe(r)) || to_buffer(r);
 }
 
 void readto_payload(struct req *r)

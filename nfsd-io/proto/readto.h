@@ -16,8 +16,10 @@ uint32_t readto_clip(const struct req *r, uint32_t count);
  * then returns STEP_WAIT: done(r) is called later, r still in WAIT with nothing outstanding of
  * this, and must resume it; r->io.read.io.res, eof and the attributes are the results.  may_pipe:
  * the bytes are only to be sent, as the reply's payload; else they are in memory at io.read.data.
+ * False: nothing was begun, since there is no buffer now and the request has one (req_has_buffer),
+ * so that it may not wait; -EAGAIN, as which the same is told when it is found out later.
  */
-void readto_start(struct req *r, bool may_pipe, void (*done)(struct req *r));
+bool readto_start(struct req *r, bool may_pipe, void (*done)(struct req *r));
 
 /* What was read (io.read.io.res > 0) becomes the payload behind r->reply. */
 void readto_payload(struct req *r);

@@ -244,10 +244,18 @@ static inline bool req_payload_apart(const struct req *r)
 {
 	return r->payload || r->payload_pipe;
 }
+/*
+ * It has a buffer already, so it must not wait for another: all that there are could be with
+ * requests that do.
+ */
+static inline bool req_has_buffer(const struct req *r)
+{
+	return r->payload || r->call_large || r->data_buf;
+}
 /* It goes from the pipe to `b` (taken), in phase with its `offset` in the file; 0 or -errno. */
 int req_payload_unpipe(struct req *r, struct buf *b, uint64_t offset);
 
-/* Nobody will look at the payload: what holds it goes back at once. */
+/* Nobody will look at the payload any more: what holds it goes back at once. */
 void req_payload_drop(struct req *r);
 
 /* Start the reply header (success) anew; room for `room` bytes of results (0: REQ_REPLY_MAX). */

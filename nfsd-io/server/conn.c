@@ -273,9 +273,9 @@ bool conn_late(struct conn *c, bool strict)
 	if ((unsent && since(w, c->send.since_ns) > CONN_DOUBT_NS) ||
 	    (partial && since(w, c->recv.since_ns) > CONN_DOUBT_NS))
 		conn_prove(c, false);
-	/* Without a buffer taken a slow peer is in nobody's way. */
+	/* With nothing taken but a request a slow peer is in nobody's way. */
 	if (partial && conn_too_slow(since(w, c->recv.since_ns), got,
-				     strict && c->recv.req && c->recv.req->req.payload))
+				     strict && c->recv.req && c->recv.charged))
 		cut(c, &w->cuts.slow_call, "a call did not arrive in time");
 	else if (unsent && conn_too_slow(since(w, c->send.since_ns), c->send.skip,
 					 strict && c->budget.used.bytes))

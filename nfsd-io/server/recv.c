@@ -374,7 +374,10 @@ static void take_reply(struct conn *c)
 	conn_retire(c, q);
 }
 
-/* Run the call that is in; one that needs a buffer for its reply waits for the budget. */
+/*
+ * Run the call that is in; one that needs a buffer for its reply waits for the budget.  Not one
+ * that has had a part of it: those who keep the rest may wait here, too.
+ */
 static bool dispatch(struct conn *c)
 {
 	struct recv *r = &c->recv;
@@ -386,7 +389,7 @@ static bool dispatch(struct conn *c)
 		return true;
 	}
 	demand = conn_demand(c, q);
-	if (demand && !conn_may_take(c)) {
+	if (demand && !r->charged && !conn_may_take(c)) {
 		worker_block(c);
 		return false;
 	}

@@ -321,7 +321,7 @@ static void size_pool(const struct worker *w, struct pool_params *p)
  */
 static void init_budgets(struct worker *w, const struct pool_params *p)
 {
-	/* A request holds at most one buffer at a time, so all that run can have one. */
+	/* Who waits for a buffer holds none, so all that run can have one. */
 	const struct budget_use calls = {.reqs = p->nlarge + p->nsmall};
 	const struct budget_use all = {.bufs = p->nlarge,
 				       .bytes = p->nlarge * p->large + p->nsmall * p->small};

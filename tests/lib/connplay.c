@@ -265,7 +265,8 @@ uint32_t req_reply_len(const struct req *r)
 }
 
 /*
- * Procedure 8 stands for a COMPOUND: it may be long; 9 is one with a WRITE, and more behind it.
+ * Procedure 8 stands for a COMPOUND: it may be long; 9 is one with a WRITE, and more behind it; 6,
+ * READ, is what a COMPOUND may ask for, too.
  */
 bool req_call_may_grow(const uint8_t *buf, size_t len)
 {
@@ -273,7 +274,7 @@ bool req_call_may_grow(const uint8_t *buf, size_t len)
 	size_t args;
 
 	return msg_peek(buf, len, &call, &args) == MSG_CALL_OK &&
-	       (call.proc == 8 || call.proc == 9);
+	       (call.proc == 6 || call.proc == 8 || call.proc == 9);
 }
 
 void req_call_move(struct req *r, struct buf *b)

@@ -266,146 +266,6 @@ START_TEST(calls_without_large_replies_do_not_wait_for_buffers)
 }
 END_TEST
 
-START_TEST(a_payload_waits_for_its_buffer)
-{
-	struct pool_waiter *wt;
-	struct buf *b;
-	size_t at = 0;
-
-	new_stream();
-	put_call(1, 7, 5000, 100, SIZE_MAX);
-	open_conn();
-	buffers_free = 0;
-	at += feed(stream, stream_len);
-	ck_assert_ptr_null(recv_op);
-	ck_assert_ptr_nonnull(waiting);
-	ck_assert_uint_eq(at, stream_len);
-	buffers_free = 1;
-	wt = waiting;
-	wt->queued = false;
-	b = pool_borrow_or_wait(NULL, wt->size, wt);
-	wt->ready(wt, b);
-	pump();
-	ck_assert_uint_eq(nseen, 1);
-	ck_assert_uint_eq(seen[0].payload_len, 100);
-	ck_assert_ptr_nonnull(recv_op);
-	close_conn();
-}
-END_TEST
-
-START_TEST(a_connection_that_dies_waiting_for_a_buffer_leaves_the_queue)
-{
-	new_stream();
-	put_call(1, 7, 5000, 100, SIZE_MAX);
-	open_conn();
-	buffers_free = 0;
-	feed(stream, stream_len);
-	ck_assert_ptr_nonnull(waiting);
-	conn_abort(conn);
-	pump();
-	ck_assert_ptr_null(waiting);
-	close_conn();
-	ck_assert_uint_eq(nretired, 1);
-}
-END_TEST
-
-START_TEST(oversize_records_close_the_connection)
-{
-	static const uint8_t mark[4] = {0xff, 0xff, 0xff, 0xff};
-
-	open_conn();
-	feed(mark, 4);
-	ck_assert_uint_eq(w.cuts.bad_record, 1);
-	ck_assert_uint_eq(logged, 1);
-	ck_assert_ptr_null(conn);
-	close_conn();
-}
-END_TEST
-
-START_TEST(long_calls_without_payload_are_cut_to_their_header)
-{
-	new_stream();
-	put_call(1, 1, 0, 20000, 5000);
-	put_call(2, 1, 0, 0, SIZE_MAX);
-	open_conn();
-	play(0, SIZE_MAX);
-	ck_assert_uint_eq(nseen, 2);
-	ck_assert_uint_eq(seen[0].call_len, 40);
-	ck_assert_uint_eq(seen[0].record_len, 20072);
-	ck_assert_uint_eq(seen[1].call_len, 72);
-	close_conn();
-}
-END_TEST
-
-START_TEST(of_a_payload_beyond_all_that_may_be_written_the_rest_is_passed_over)
-{
-	new_stream();
-	put_call(3, 7, 0, CONNPLAY_MAX_WRITE + 1023, SIZE_MAX);
-	put_call(4, 1, 0, 0, SIZE_MAX);
-	open_conn();
-	play(0, SIZE_MAX);
-	ck_assert_uint_eq(nseen, 2);
-	ck_assert_uint_eq(seen[0].payload_len, CONNPLAY_MAX_WRITE);
-	ck_assert_uint_gt(seen[0].record_len, CONNPLAY_MAX_WRITE + 1023);
-	ck_assert_uint_eq(seen[1].call_len, 72);
-	close_conn();
-}
-END_TEST
-
-START_TEST(a_long_compound_gets_a_larger_buffer)
-{
-	size_t piece;
-
-	new_stream();
-	put_call(1, 8, 0, 60000, 1 << 20);
-	put_call(2, 1, 0, 4, 1 << 20);
-	for (piece = 4000; piece < 70000; piece += 7777) {
-		open_conn();
-		play(0, piece);
-		ck_assert_uint_eq(nseen, 2);
-		ck_assert_uint_eq(seen[0].call_len, 72 + 60000);
-		ck_assert_uint_eq(seen[0].record_len, 72 + 60000);
-		close_conn();
-	}
-}
-END_TEST
-
-START_TEST(operations_behind_a_payload_are_kept)
-{
-	size_t cut;
-
-	new_stream();
-	put_call(1, 9, 4097, 701, 300);
-	put_call(2, 7, 1, 5, 1 << 20);
-	for (cut = 0; cut <= stream_len; cut++) {
-		open_conn();
-		play(cut, SIZE_MAX);
-		ck_assert_uint_eq(nseen, 2);
-		ck_assert_uint_eq(seen[0].payload_len, 701);
-		ck_assert_uint_eq(seen[0].phase, 1);
-		ck_assert_uint_eq(seen[0].call_len, 92 + 12);
-		ck_assert(seen[0].tail);
-		ck_assert_uint_eq(seen[1].payload_len, 5);
-		close_conn();
-	}
-}
-END_TEST
-
-START_TEST(a_record_shorter_than_its_payload_says_so)
-{
-	new_stream();
-	put_call(1, 7, 0, 1000, SIZE_MAX);
-	/* The mark claims less than the WRITE does. */
-	record_mark(stream, 92 + 600);
-	stream_len = 4 + 92 + 600;
-	open_conn();
-	play(0, SIZE_MAX);
-	ck_assert_uint_eq(nseen, 1);
-	ck_assert_uint_eq(seen[0].payload_len, 600);
-	close_conn();
-}
-END_TEST
-
 START_TEST(end_of_stream_inside_a_record_frees_everything)
 {
 	size_t cut;
@@ -527,6 +387,35 @@ START_TEST(a_dribbler_is_cut_and_an_idle_connection_is_not)
 }
 END_TEST
 
+/* Of a call that has a buffer, or a pipe in its place, whoever waits for one wants more. */
+START_TEST(a_dribbler_in_the_way_of_others_is_cut_sooner)
+{
+	static const uint32_t procs[] = {1, 8, 7, 9, 7};
+
+	for (unsigned i = 0; i < 5; i++) {
+		bool piped = i == 4;
+
+		new_stream();
+		put_call(1, procs[i], 0, 600000, SIZE_MAX);
+		open_conn();
+		if (piped) {
+			conn->recv.want = RECEIVE_SPLICE;
+			conn->recv.plain = true;
+		}
+		feed(stream, 8192);
+		feed(stream + 8192, 8192);
+		ck_assert_int_eq(conn->recv.req->req.payload_pipe != NULL, piped);
+		w.now_ns += CONN_GRACE_STRICT_NS + 1000000000;
+		conn_late(conn, false);
+		ck_assert_uint_eq(w.cuts.slow_call, 0);
+		conn_late(conn, true);
+		ck_assert_uint_eq(w.cuts.slow_call, procs[i] != 1);
+		pump();
+		close_conn();
+	}
+}
+END_TEST
+
 START_TEST(a_reader_that_stalls_is_cut_and_a_late_reply_is_not_its_fault)
 {
 	new_stream();
@@ -564,20 +453,13 @@ static Suite *suite(void)
 	tcase_add_test(tc, what_a_call_borrows_without_having_shown_it_is_charged);
 	tcase_add_test(tc, who_has_not_shown_that_it_reads_shares_a_part_of_the_buffers);
 	tcase_add_test(tc, calls_without_large_replies_do_not_wait_for_buffers);
-	tcase_add_test(tc, a_payload_waits_for_its_buffer);
-	tcase_add_test(tc, a_connection_that_dies_waiting_for_a_buffer_leaves_the_queue);
-	tcase_add_test(tc, oversize_records_close_the_connection);
-	tcase_add_test(tc, long_calls_without_payload_are_cut_to_their_header);
-	tcase_add_test(tc, of_a_payload_beyond_all_that_may_be_written_the_rest_is_passed_over);
-	tcase_add_test(tc, a_long_compound_gets_a_larger_buffer);
-	tcase_add_test(tc, operations_behind_a_payload_are_kept);
-	tcase_add_test(tc, a_record_shorter_than_its_payload_says_so);
 	tcase_add_test(tc, end_of_stream_inside_a_record_frees_everything);
 	tcase_add_test(tc, replies_still_go_out_after_the_peer_closed_its_side);
 	tcase_add_test(tc, death_of_the_connection_does_not_interrupt_a_request);
 	tcase_add_test(tc, a_request_without_reply_sends_nothing);
 	tcase_add_test(tc, slow_peers_are_those_below_the_rate_after_the_grace);
 	tcase_add_test(tc, a_dribbler_is_cut_and_an_idle_connection_is_not);
+	tcase_add_test(tc, a_dribbler_in_the_way_of_others_is_cut_sooner);
 	tcase_add_test(tc, a_reader_that_stalls_is_cut_and_a_late_reply_is_not_its_fault);
 	suite_add_tcase(s, tc);
 	return s;
