@@ -57,6 +57,10 @@ for ((i = 0; i < ${#alone[@]}; i += 2)); do
 	ok "${alone[i]} is seen by ${alone[i + 1]} alone" reserved "${alone[i]}" "${alone[i + 1]}"
 done
 
+# One way to the structure around a member.
+by_hand() { ! grep -rnE '\(char \*\)[^+]*- ?offsetof' --include='*.[ch]' "${tree[@]}" | grep -v '^nfsd-io/core/container.h:'; }
+ok "who wants the structure around a member asks container_of()" by_hand
+
 # Without the quotes' search path, "rpc/..." and <rpc/...> would be mixed up.
 relative() { ! grep -E ':"[^/"]*"$' <<<"$all" | grep -v ':"config.h"$'; }
 ok "our headers are named from the top" relative

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/core/io_int.h"
 #include "nfsd-io/core/sync.h"
 
 static void on_synced(struct io *io, int err)
 {
-	struct commit_io *c = (struct commit_io *)((char *)io - offsetof(struct commit_io, io));
+	struct commit_io *c = container_of(io, struct commit_io, io);
 
 	io->res = err;
 	/*

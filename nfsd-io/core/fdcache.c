@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/core/file.h"
 #include "nfsd-io/core/sync.h"
 
@@ -196,7 +197,7 @@ static void fdcache_close(struct fdcache *c, struct file *f)
 
 static struct file *fdcache_job_file(struct offload_job *job)
 {
-	return (struct file *)((char *)job - offsetof(struct file, job));
+	return container_of(job, struct file, job);
 }
 
 static void fdcache_close_job(struct offload_job *job)

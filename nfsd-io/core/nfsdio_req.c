@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/core/cred.h"
 #include "nfsd-io/core/io_int.h"
 #include "nfsd-io/core/nfsdio_int.h"
@@ -38,7 +39,7 @@ struct nfsdio_req {
 
 static struct nfsdio_req *req_of_io(struct io *io)
 {
-	return (struct nfsdio_req *)((char *)io - offsetof(struct nfsdio_req, io));
+	return container_of(io, struct nfsdio_req, io);
 }
 
 static void pump(struct nfsdio_lane *l);
@@ -154,7 +155,7 @@ static void begin_with(struct nfsdio_req *r, struct buf *b)
 
 static void on_buffer(struct pool_waiter *w, struct buf *b)
 {
-	begin_with((struct nfsdio_req *)((char *)w - offsetof(struct nfsdio_req, waiter)), b);
+	begin_with(container_of(w, struct nfsdio_req, waiter), b);
 }
 
 /*
@@ -212,8 +213,7 @@ static void pump(struct nfsdio_lane *l)
 
 static void on_arrive(struct op *op, int res, bool more)
 {
-	struct nfsdio_req *r =
-		(struct nfsdio_req *)((char *)op - offsetof(struct nfsdio_req, arrive));
+	struct nfsdio_req *r = container_of(op, struct nfsdio_req, arrive);
 	struct nfsdio_lane *l = r->lane;
 
 	(void)res;

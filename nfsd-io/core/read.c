@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/core/io_int.h"
 
 /* Room for the partial blocks on both sides of a request; the pool's sizes count on it. */
@@ -15,7 +16,7 @@ size_t read_space(uint32_t count)
 
 static struct read_io *read_of(struct op *op)
 {
-	return (struct read_io *)((char *)op - offsetof(struct read_io, io.op));
+	return container_of(op, struct read_io, io.op);
 }
 
 /* Segments of a READ follow one another in the buffer as they do in the file. */

@@ -7,6 +7,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/container.h"
+
 /*
  * The write-back error that `fd` has not reported yet: 0 or -errno.  Waiting
  * for a range far beyond any data returns at once, but looks at the error
@@ -69,7 +71,7 @@ static int settle(struct file *f, struct sync_mark m, struct verifier *v, int er
 
 static void on_fsync(struct op *op, int res, bool more)
 {
-	struct io *io = (struct io *)((char *)op - offsetof(struct io, op));
+	struct io *io = container_of(op, struct io, op);
 
 	(void)more;
 	io->synced(io, settle(io->file, io->mark, io->verifier, res < 0 ? res : 0));

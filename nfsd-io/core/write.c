@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/core/io_int.h"
 #include "nfsd-io/core/sync.h"
 
 static struct write_io *write_of(struct io *io)
 {
-	return (struct write_io *)((char *)io - offsetof(struct write_io, io));
+	return container_of(io, struct write_io, io);
 }
 
 static struct io *io_of(struct op *op)
 {
-	return (struct io *)((char *)op - offsetof(struct io, op));
+	return container_of(op, struct io, op);
 }
 
 static void on_write(struct op *op, int res, bool more);
@@ -39,7 +40,7 @@ static void on_turn(struct op *op, int res, bool more)
 
 static void go(struct apart *a)
 {
-	struct io *io = (struct io *)((char *)a - offsetof(struct io, apart));
+	struct io *io = container_of(a, struct io, apart);
 
 	ring_post(io->ring, &io->op, 0);
 }
@@ -63,7 +64,7 @@ static void on_reach(struct op *op, int res, bool more)
 
 static void go_reach(struct reach *r)
 {
-	struct io *io = (struct io *)((char *)r - offsetof(struct io, reach));
+	struct io *io = container_of(r, struct io, reach);
 
 	ring_post(io->ring, &io->op, 0);
 }

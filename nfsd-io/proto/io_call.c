@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "nfsd-io/core/attr.h"
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/access.h"
 #include "nfsd-io/proto/act.h"
 

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/io_call.h"
 #include "nfsd-io/proto/readto.h"
 #include "nfsd-io/proto/status.h"

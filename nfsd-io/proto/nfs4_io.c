@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/readto.h"
 #include "nfsd-io/proto/state4.h"
 #include "nfsd-io/proto/status.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/nfs4_open.h"
 #include "nfsd-io/proto/status.h"
 
@@ -369,16 +370,14 @@ uint32_t v4_locku(struct req *r)
 
 static struct state4_open *first_of(struct state4_owner *w)
 {
-	return (struct state4_open *)((char *)w->opens.next -
-				      offsetof(struct state4_open, of_owner));
+	return container_of(w->opens.next, struct state4_open, of_owner);
 }
 
 /* Under the lock. */
 static uint32_t release(struct state4 *s, struct state4_owner *w, struct state4_files **dead)
 {
 	for (struct state4_link *l = w->opens.next; l != &w->opens; l = l->next)
-		if (((struct state4_open *)((char *)l - offsetof(struct state4_open, of_owner)))
-			    ->ranges.n)
+		if (container_of(l, struct state4_open, of_owner)->ranges.n)
 			return NFS4ERR_LOCKS_HELD;
 	state4_owner_get(w);
 	while (!state4_list_empty(&w->opens))

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/nfs4_open.h"
 
 #define WANT_DELEG(a) ((a) & OPEN4_SHARE_ACCESS_WANT_DELEG_MASK)
@@ -42,9 +43,7 @@ static void replace_unconfirmed(struct state4 *s, struct state4_owner *w,
 {
 	state4_owner_get(w);
 	while (!state4_list_empty(&w->opens)) {
-		struct state4_open *o =
-			(struct state4_open *)((char *)w->opens.next -
-					       offsetof(struct state4_open, of_owner));
+		struct state4_open *o = container_of(w->opens.next, struct state4_open, of_owner);
 
 		state4_open_drop(s, o, false, dead);
 	}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/state4_int.h"
 #include "nfsd-io/proto/v4.h"
 
@@ -307,8 +308,7 @@ static uint32_t put_replay(struct req *r, const struct state4_call *call, struct
 
 static void wake(struct state4_parked *p)
 {
-	req_wake(container_of((struct v4 *)((char *)p - offsetof(struct v4, parked)), struct req,
-			      proc_data));
+	req_wake(container_of(container_of(p, struct v4, parked), struct req, proc_data));
 }
 
 static void offer_to_wait(struct req *r, struct state4_call *call)

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "nfsd-io/core/container.h"
+
 static void read_done(struct io *io);
 
 uint32_t readto_clip(const struct req *r, uint32_t count)

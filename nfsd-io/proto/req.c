@@ -7,6 +7,7 @@
 #include <syslog.h>
 #include <time.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/access.h"
 #include "nfsd-io/proto/mount3.h"
 #include "nfsd-io/proto/peek4.h"

@@ -26,8 +26,6 @@
 #include "rpc/dispatch.h"
 #include "rpc/msg.h"
 
-#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
-
 /* Bytes of a call kept inside the request (header and arguments, WRITE: without its data). */
 #define REQ_CALL_MAX 8192
 /* Bytes of a reply kept inside the request; more (READDIR) goes to req->big. */

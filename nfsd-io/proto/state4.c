@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/state4_int.h"
 #include "rpc/cred.h"
 
@@ -161,9 +162,7 @@ int state4_new(struct state4 **out, const struct state4_params *p)
 static void bury_all(struct state4 *s, struct state4_link *from, struct state4_client **list)
 {
 	while (!state4_list_empty(from)) {
-		struct state4_client *c =
-			(struct state4_client *)((char *)from->next -
-						 offsetof(struct state4_client, lru));
+		struct state4_client *c = container_of(from->next, struct state4_client, lru);
 
 		state4_client_bury(s, c, list);
 		c->asked_record = false;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/back.h"
 #include "nfsd-io/proto/state4_int.h"
 #include "rpc/msg.h"
@@ -322,8 +323,7 @@ static void put_off(struct state4 *s, struct state4_back *cb)
 static struct inquiry *turn(struct state4 *s)
 {
 	struct state4_link *l = s->again.next;
-	struct state4_session *n =
-		(struct state4_session *)((char *)l - offsetof(struct state4_session, cb.of_again));
+	struct state4_session *n = container_of(l, struct state4_session, cb.of_again);
 
 	state4_list_del(l);
 	if (n->client->courtesy)

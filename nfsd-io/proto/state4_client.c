@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/state4_int.h"
 
-#define client_of(link) \
-	((struct state4_client *)((char *)(link)-offsetof(struct state4_client, lru)))
+#define client_of(link) container_of(link, struct state4_client, lru)
 
 static struct state4_session *session_of(struct state4_link *l)
 {
-	return (struct state4_session *)((char *)l - offsetof(struct state4_session, of_client));
+	return container_of(l, struct state4_session, of_client);
 }
 
 /* --- the tables ---------------------------------------------------------------- */

@@ -5,11 +5,12 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/state4_int.h"
 
 static const struct state4_client *client_of(const struct state4_link *l)
 {
-	return (const void *)((const char *)l - offsetof(struct state4_client, lru));
+	return container_of(l, const struct state4_client, lru);
 }
 
 static void tell(struct state4 *s, struct state4_link *from,

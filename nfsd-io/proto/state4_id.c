@@ -6,6 +6,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/state4_held.h"
 #include "nfsd-io/proto/v4.h"
 
@@ -47,8 +48,7 @@ void state4_id_invalid(stateid4 *out)
 static struct state4_open *id_lookup(const struct state4_tables *t, uint32_t number)
 {
 	for (struct state4_node *n = state4_map_first(&t->ids, number); n; n = state4_map_next(n)) {
-		struct state4_open *o =
-			(struct state4_open *)((char *)n - offsetof(struct state4_open, node));
+		struct state4_open *o = container_of(n, struct state4_open, node);
 
 		if (o->id == number)
 			return o;

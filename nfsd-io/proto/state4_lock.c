@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/core/object.h"
 #include "nfsd-io/proto/state4_held.h"
 #include "nfsd-io/proto/status.h"
@@ -21,7 +22,7 @@
 
 static struct state4_open *by_file(struct state4_link *l)
 {
-	return (struct state4_open *)((char *)l - offsetof(struct state4_open, of_file));
+	return container_of(l, struct state4_open, of_file);
 }
 
 static void conflict_of(const struct state4_open *o, const struct state4_range *g,

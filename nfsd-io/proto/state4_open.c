@@ -7,17 +7,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/state4_held.h"
 #include "nfsd-io/proto/v4.h"
 
 static struct state4_open *by_file(struct state4_link *l)
 {
-	return (struct state4_open *)((char *)l - offsetof(struct state4_open, of_file));
+	return container_of(l, struct state4_open, of_file);
 }
 
 static struct state4_open *by_owner(struct state4_link *l)
 {
-	return (struct state4_open *)((char *)l - offsetof(struct state4_open, of_owner));
+	return container_of(l, struct state4_open, of_owner);
 }
 
 int state4_tables_new(struct state4_tables **out, const struct state4_params *p)
@@ -75,8 +76,7 @@ struct state4_file *state4_file_find(struct state4 *s, const struct fh *fh)
 
 	for (n = state4_map_first(&t->files, state4_map_hash(&t->files, fh->data, fh->len)); n;
 	     n = state4_map_next(n)) {
-		struct state4_file *f =
-			(struct state4_file *)((char *)n - offsetof(struct state4_file, node));
+		struct state4_file *f = container_of(n, struct state4_file, node);
 
 		if (f->fh.len == fh->len && !memcmp(f->fh.data, fh->data, fh->len))
 			return f;
@@ -313,8 +313,7 @@ void state4_open_put(struct state4_open *o)
 void state4_files_put(struct state4_files *f)
 {
 	while (f) {
-		struct state4_open *o =
-			(struct state4_open *)((char *)f - offsetof(struct state4_open, dead));
+		struct state4_open *o = container_of(f, struct state4_open, dead);
 
 		f = f->next;
 		state4_open_put(o);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/state4_held.h"
 #include "nfsd-io/proto/v4.h"
 
@@ -23,8 +24,7 @@ struct state4_owner *state4_owner_find(struct state4 *s, const struct state4_cli
 
 	for (n = state4_map_first(&t->owners, owner_hash(t, c, lock, name, len)); n;
 	     n = state4_map_next(n)) {
-		struct state4_owner *o =
-			(struct state4_owner *)((char *)n - offsetof(struct state4_owner, node));
+		struct state4_owner *o = container_of(n, struct state4_owner, node);
 
 		if (o->client == c && o->lock == lock && o->len == len &&
 		    (!len || !memcmp(o->name, name, len)))
@@ -134,9 +134,7 @@ void state4_held_sweep(struct state4 *s)
 	uint64_t now = state4_now_ns(s), lease = state4_lease_s(s) * UINT64_C(1000000000);
 
 	while (!state4_list_empty(&t->idle)) {
-		struct state4_owner *o =
-			(struct state4_owner *)((char *)t->idle.next -
-						offsetof(struct state4_owner, idle));
+		struct state4_owner *o = container_of(t->idle.next, struct state4_owner, idle);
 
 		if (now - o->idle_ns < lease)
 			break;

@@ -7,17 +7,18 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/state4_held.h"
 #include "nfsd-io/proto/v4.h"
 
 static struct state4_open *by_file(struct state4_link *l)
 {
-	return (struct state4_open *)((char *)l - offsetof(struct state4_open, of_file));
+	return container_of(l, struct state4_open, of_file);
 }
 
 static struct state4_revoked *by_node(struct state4_node *n)
 {
-	return (struct state4_revoked *)((char *)n - offsetof(struct state4_revoked, node));
+	return container_of(n, struct state4_revoked, node);
 }
 
 struct state4_revoked *state4_revoke_find(const struct state4_tables *t, uint32_t number)
@@ -125,9 +126,7 @@ unsigned state4_revoke_root(struct state4 *s, uint32_t root_id)
 	for (i = 0; i < m->buckets; i++) {
 		n = m->bucket[i];
 		while (n) {
-			struct state4_file *f =
-				(struct state4_file *)((char *)n -
-						       offsetof(struct state4_file, node));
+			struct state4_file *f = container_of(n, struct state4_file, node);
 
 			n = n->next;
 			if (of_root(f, root_id))

@@ -5,13 +5,13 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/state4_int.h"
 
 /* One newcomer looks at no more clients than this for one that can go. */
 #define LOOKS 64
 
-#define OF_ADDR(link)                                                                              \
-	((struct state4_client *)((char *)(link)-offsetof(struct state4_client, of_addr)))
+#define OF_ADDR(link) container_of(link, struct state4_client, of_addr)
 
 void state4_room_init(struct state4_room *m)
 {
@@ -144,8 +144,7 @@ static struct state4_client *courtesy_one(struct state4 *s)
 
 	if (state4_list_empty(&s->confirmed))
 		return NULL;
-	c = (struct state4_client *)((char *)s->confirmed.next -
-				     offsetof(struct state4_client, lru));
+	c = container_of(s->confirmed.next, struct state4_client, lru);
 	return c->courtesy ? c : NULL;
 }
 

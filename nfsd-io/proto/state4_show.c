@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/state4_held.h"
 #include "nfsd-io/proto/state4_show.h"
 
@@ -45,8 +46,7 @@ static const char *callback_state(const struct state4_client *c)
 
 	for (l = c->sessions.next; l != &c->sessions; l = l->next) {
 		const struct state4_session *n =
-			(const struct state4_session *)((const char *)l -
-							offsetof(struct state4_session, of_client));
+			container_of(l, const struct state4_session, of_client);
 
 		if (n->cb.fault)
 			return "FAULT";
@@ -94,9 +94,7 @@ static unsigned take_items(struct state4_client *c, struct item *list, unsigned 
 
 	for (w = c->held.owners; w; w = w->next)
 		for (l = w->opens.next; l != &w->opens && n < max; l = l->next)
-			take_item(&list[n++],
-				  (struct state4_open *)((char *)l -
-							 offsetof(struct state4_open, of_owner)));
+			take_item(&list[n++], container_of(l, struct state4_open, of_owner));
 	return n;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/server/back.h"
 #include "nfsd-io/server/conn.h"
 #include "rpc/msg.h"
@@ -71,7 +72,7 @@ static void posted(struct op *op, int res, bool more)
 	(void)res;
 	(void)more;
 	if (n)
-		err = start((struct conn *)((char *)n - offsetof(struct conn, reg)), b);
+		err = start(container_of(n, struct conn, reg), b);
 	if (err)
 		b->done(b, err, NULL, 0);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <syslog.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/server/conn.h"
 
 /*
@@ -18,7 +19,7 @@
 
 static struct conn *conn_of_op(struct op *op)
 {
-	return (struct conn *)((char *)op - offsetof(struct conn, recv.op));
+	return container_of(op, struct conn, recv.op);
 }
 
 static void received(struct op *op, int res, bool more)
@@ -56,7 +57,7 @@ static void grown(struct conn *c, struct buf *b)
 
 static void buffer_ready(struct pool_waiter *w, struct buf *b)
 {
-	struct conn *c = (struct conn *)((char *)w - offsetof(struct conn, recv.waiter));
+	struct conn *c = container_of(w, struct conn, recv.waiter);
 
 	if (c->recv.phase == RECV_GROW)
 		grown(c, b);

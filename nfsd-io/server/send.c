@@ -7,11 +7,12 @@
 #include <sys/socket.h>
 #include <string.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/server/conn.h"
 
 static void sent(struct op *op, int res, bool more)
 {
-	struct conn *c = (struct conn *)((char *)op - offsetof(struct conn, send.op));
+	struct conn *c = container_of(op, struct conn, send.op);
 
 	(void)more;
 	c->send.busy = false;

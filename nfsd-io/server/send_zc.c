@@ -9,11 +9,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/server/conn.h"
 
 static struct worker_req *of_op(struct op *op)
 {
-	return (struct worker_req *)((char *)op - offsetof(struct worker_req, send.zc));
+	return container_of(op, struct worker_req, send.zc);
 }
 
 static void note_result(struct conn *c, int res)

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/server/conn.h"
 #include "nfsd-io/server/worker.h"
 
@@ -158,7 +159,7 @@ static void trim(struct worker *w)
 
 static void ticked(struct op *op, int res, bool more)
 {
-	struct worker *w = (struct worker *)((char *)op - offsetof(struct worker, tick));
+	struct worker *w = container_of(op, struct worker, tick);
 	bool busy = w->served != w->served_at_tick, strict;
 	struct conn *c;
 
@@ -237,7 +238,7 @@ static void turn(void *arg)
 
 static void handed(struct op *op, int res, bool more)
 {
-	struct conn *c = (struct conn *)((char *)op - offsetof(struct conn, hand));
+	struct conn *c = container_of(op, struct conn, hand);
 
 	(void)res;
 	(void)more;
@@ -256,7 +257,7 @@ void worker_hand(struct worker *w, struct conn *c)
 
 static void drain(struct op *op, int res, bool more)
 {
-	struct worker *w = (struct worker *)((char *)op - offsetof(struct worker, drain_op));
+	struct worker *w = container_of(op, struct worker, drain_op);
 	struct conn *c;
 
 	(void)res;
@@ -268,7 +269,7 @@ static void drain(struct op *op, int res, bool more)
 
 static void abort_all(struct op *op, int res, bool more)
 {
-	struct worker *w = (struct worker *)((char *)op - offsetof(struct worker, abort_op));
+	struct worker *w = container_of(op, struct worker, abort_op);
 	struct conn *c;
 
 	(void)res;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/proto/mountlist.h"
 
 static struct export_table *exports(void *arg)
@@ -30,7 +31,7 @@ static void log_line(void *arg, int priority, const char *fmt, ...)
 
 static void on_reply(struct req_owner *o, struct req *r)
 {
-	struct v3play *p = (struct v3play *)((char *)o - offsetof(struct v3play, owner));
+	struct v3play *p = container_of(o, struct v3play, owner);
 
 	(void)r;
 	p->replied = true;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/fsuid.h>
 
+#include "nfsd-io/core/container.h"
 #include "nfsd-io/core/cred.h"
 #include "nfsd-io/core/offload.h"
 #include "nfsd-io/core/verifier.h"
@@ -26,7 +27,7 @@ static atomic_int freed;
 
 static void on_done(struct op *op, int res, bool more)
 {
-	struct job *j = (struct job *)((char *)op - offsetof(struct job, job.op));
+	struct job *j = container_of(op, struct job, job.op);
 
 	ck_assert_int_eq(res, 0);
 	ck_assert(!more);
